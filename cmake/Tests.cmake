@@ -1,0 +1,17 @@
+# Tests: tests/ROOM/test_*.c are one program each, linked to its room. cmocka; run by ctest.
+pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+
+get_property(tl_rooms GLOBAL PROPERTY TL_ROOMS)
+foreach(room_target ${tl_rooms})
+  string(REPLACE "tl_" "" room ${room_target})
+  file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${room}/test_*.c)
+  foreach(source ${tests})
+    get_filename_component(test ${source} NAME_WE)
+    add_executable(${test} ${source})
+    target_include_directories(${test} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/tests)
+    target_compile_definitions(${test} PRIVATE TL_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    target_link_libraries(${test} PRIVATE ${room_target} PkgConfig::CMOCKA)
+    add_test(NAME ${room}/${test} COMMAND ${test})
+    set_tests_properties(${room}/${test} PROPERTIES TIMEOUT 300)
+  endforeach()
+endforeach()

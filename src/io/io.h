@@ -1,0 +1,117 @@
+/*
+ * File systems: local, in memory, fault injection. A path is absolute and without a scheme for local files.
+ *
+ * Publishing is atomic: a file made by tl_fs_publish() is there whole or not at all, and never replaces one that exists
+ * unless asked. All functions are thread-safe; a tl_file is used by one thread for writing, by several for tl_file_read_at().
+ */
+#ifndef TL_IO_IO_H
+#define TL_IO_IO_H
+
+#include "base/mem.h"
+
+typedef struct tl_fs tl_fs;
+typedef struct tl_file tl_file;
+
+typedef struct tl_stat {
+    bool is_dir;
+    int64_t bytes;
+    int64_t mtime_ms;
+} tl_stat;
+
+typedef struct tl_dir_entry {
+    char *name; /* without the folder */
+    tl_stat stat;
+} tl_dir_entry;
+
+typedef struct tl_fs_ops {
+    void (*free)(tl_fs *fs);
+    tl_status (*open_read)(tl_fs *fs, const char *path, tl_file **out, tl_error *err);
+    /* New file for sequential writing; parent folders are made. TL_E_EXISTS if it exists. */
+    tl_status (*create)(tl_fs *fs, const char *path, tl_file **out, tl_error *err);
+    tl_status (*stat)(tl_fs *fs, const char *path, tl_stat *out, tl_error *err); /* TL_E_NOT_FOUND */
+    /* Entries in no order; a folder that is missing has none. Freed with tl_dir_free(). */
+    tl_status (*list)(tl_fs *fs, const char *path, tl_dir_entry **out, size_t *n, tl_error *err);
+    tl_status (*mkdirs)(tl_fs *fs, const char *path, tl_error *err);
+    tl_status (*remove)(tl_fs *fs, const char *path, tl_error *err); /* file or empty folder; a missing one is TL_E_NOT_FOUND */
+    /* Files and folders; TL_E_EXISTS if the target exists and !replace. */
+    tl_status (*rename)(tl_fs *fs, const char *from, const char *to, bool replace, tl_error *err);
+    /* Make folder entries durable (fsync of the folder); a no-op where that has no meaning. */
+    tl_status (*sync_dir)(tl_fs *fs, const char *path, tl_error *err);
+
+    tl_status (*file_size)(tl_file *file, int64_t *out, tl_error *err);
+    /* Exactly `bytes` bytes at `offset`; TL_E_CORRUPT ("ends at …") if the file is shorter. */
+    tl_status (*read_at)(tl_file *file, int64_t offset, void *buf, size_t bytes, tl_error *err);
+    tl_status (*write)(tl_file *file, const void *data, size_t bytes, tl_error *err);
+    tl_status (*sync)(tl_file *file, tl_error *err);
+    tl_status (*close)(tl_file *file, tl_error *err); /* frees also on failure */
+    /* Whole file mapped for reading, NULL if this file system cannot; valid until close. */
+    const uint8_t *(*map)(tl_file *file, int64_t *bytes);
+} tl_fs_ops;
+
+struct tl_fs {
+    const tl_fs_ops *ops;
+    int refs;
+};
+struct tl_file {
+    tl_fs *fs; /* its ops serve the file */
+    char *path; /* for messages */
+};
+
+tl_status tl_fs_local(tl_fs **out, tl_error *err);
+tl_status tl_fs_memory(tl_fs **out, tl_error *err);
+tl_fs *tl_fs_ref(tl_fs *fs);
+void tl_fs_unref(tl_fs *fs);
+
+tl_status tl_fs_open_read(tl_fs *fs, const char *path, tl_file **out, tl_error *err);
+tl_status tl_fs_create(tl_fs *fs, const char *path, tl_file **out, tl_error *err);
+tl_status tl_fs_stat(tl_fs *fs, const char *path, tl_stat *out, tl_error *err);
+tl_status tl_fs_exists(tl_fs *fs, const char *path, bool *out, tl_error *err);
+tl_status tl_fs_list(tl_fs *fs, const char *path, tl_dir_entry **out, size_t *n, tl_error *err);
+void tl_dir_free(tl_dir_entry *entries, size_t n);
+tl_status tl_fs_mkdirs(tl_fs *fs, const char *path, tl_error *err);
+tl_status tl_fs_remove(tl_fs *fs, const char *path, tl_error *err);
+/** Remove a tree; missing is fine. */
+tl_status tl_fs_remove_all(tl_fs *fs, const char *path, tl_error *err);
+tl_status tl_fs_rename(tl_fs *fs, const char *from, const char *to, bool replace, tl_error *err);
+tl_status tl_file_size(tl_file *file, int64_t *out, tl_error *err);
+tl_status tl_file_read_at(tl_file *file, int64_t offset, void *buf, size_t bytes, tl_error *err);
+tl_status tl_file_write(tl_file *file, const void *data, size_t bytes, tl_error *err);
+tl_status tl_file_sync(tl_file *file, tl_error *err);
+tl_status tl_file_close(tl_file *file, tl_error *err); /* NULL is fine */
+const uint8_t *tl_file_map(tl_file *file, int64_t *bytes);
+
+/** Whole file of at most `bytes_max` bytes (TL_E_LIMIT above). */
+tl_status tl_fs_read_all(tl_fs *fs, const char *path, int64_t bytes_max, tl_bytes *out, tl_error *err);
+/** Write to `.NAME.UUID.tmp` beside it, sync, then rename; TL_E_EXISTS if it exists and !replace. Java: FileIO#tryToWriteAtomic. */
+tl_status tl_fs_publish(tl_fs *fs, const char *path, tl_bytes_view content, bool replace, tl_error *err);
+
+/* Paths. */
+char *tl_path_join(const char *a, const char *b); /* tl_free; NULL if out of memory */
+const char *tl_path_base(const char *path);
+
+/*
+ * Fault injection for tests: wraps another file system, counts its calls, and lets call number `at` fail in a chosen way.
+ */
+typedef enum tl_fault_kind {
+    TL_FAULT_NONE,
+    TL_FAULT_EIO,
+    TL_FAULT_ENOSPC,
+    TL_FAULT_SHORT_READ,
+    TL_FAULT_TORN_WRITE, /* half of the bytes arrive, then EIO */
+    TL_FAULT_CRASH       /* this and every later call fails; un-synced data of the memory file system is dropped */
+} tl_fault_kind;
+typedef struct tl_fault_plan {
+    tl_fault_kind kind;
+    uint64_t at;    /* 1-based number of the call; 0: never */
+    uint64_t calls; /* calls so far (out) */
+} tl_fault_plan;
+/** `plan` must outlive the file system. */
+tl_status tl_fs_fault(tl_fs *inner, tl_fault_plan *plan, tl_fs **out, tl_error *err);
+
+/** Bytes and calls since the start of the process, for metrics and progress. */
+typedef struct tl_io_counters {
+    uint64_t read_bytes, read_calls, write_bytes, write_calls, files_created;
+} tl_io_counters;
+tl_io_counters tl_io_count(void);
+
+#endif

@@ -1,0 +1,151 @@
+/*
+ * The LSM tree of one bucket: write buffer, flush, levels, compaction picking and rewriting, changelog producers.
+ * Source: format reference §11-§13; Java: org.apache.paimon.mergetree.
+ *
+ * lsm/ knows one bucket and its files; which buckets there are, and commits, belong to table/.
+ */
+#ifndef TL_LSM_LSM_H
+#define TL_LSM_LSM_H
+
+#include "merge/merge.h"
+#include "meta/meta.h"
+
+typedef enum tl_changelog_producer { TL_CHANGELOG_NONE, TL_CHANGELOG_INPUT, TL_CHANGELOG_LOOKUP, TL_CHANGELOG_FULL_COMPACTION } tl_changelog_producer;
+
+/** Everything about a table that its buckets need, parsed once from schema and options. Immutable, shared by threads. */
+typedef struct tl_lsm_config {
+    tl_fs *fs;
+    tl_paths paths;
+    tl_table_schema *schema; /* ref held */
+    int32_t *key_idx;        /* trimmed primary key in schema->row_type; n_keys == 0: append table */
+    int32_t n_keys;
+    tl_merge_engine *engine; /* NULL in append tables */
+    const tl_type *partition_type;
+    tl_changelog_producer changelog_producer;
+    bool row_deduplicate;
+    bool *row_deduplicate_ignored; /* per column */
+    bool ignore_delete;
+    bool ignore_update_before;
+    bool write_only;
+    bool thin_mode;
+    bool force_lookup;
+    bool aggregation_or_partial; /* engine needs all levels in lookup */
+    int64_t target_file_bytes;
+    int64_t write_buffer_bytes;
+    bool write_buffer_spillable;
+    int32_t num_levels;
+    int32_t compaction_trigger;       /* num-sorted-run.compaction-trigger */
+    int32_t stop_trigger;             /* num-sorted-run.stop-trigger */
+    int32_t max_size_amplification_percent;
+    int32_t size_ratio;
+    int64_t optimization_interval_ms; /* compaction.optimization-interval; 0: unset */
+    int64_t total_size_threshold;     /* 0: unset */
+    int64_t incremental_size_threshold;
+    bool force_up_level0;
+    bool force_rewrite_all;
+    const tl_format *format;
+    const tl_format *changelog_format;
+    char *compression;
+    char *changelog_compression;
+    int zstd_level;
+    char *data_prefix;
+    char *changelog_prefix;
+    char *data_dir; /* data-file.path-directory or NULL */
+    bool suffix_compression; /* file.suffix.include.compression */
+    bool stats_dense;
+    tl_stats_spec *stats; /* per column of the table */
+    tl_stats_spec *changelog_stats;
+    bool legacy_partition_names;
+    char *partition_default_name;
+    int32_t compaction_min_file_num; /* append tables */
+    char *spill_dir;
+} tl_lsm_config;
+
+/** Parse; TL_E_UNSUPPORTED names options of features that are not there, TL_E_INVALID wrong values. */
+tl_status tl_lsm_config_create(tl_fs *fs, const tl_paths *paths, const tl_table_schema *schema, tl_lsm_config **out, tl_error *err);
+tl_lsm_config *tl_lsm_config_ref(tl_lsm_config *config);
+void tl_lsm_config_unref(tl_lsm_config *config);
+
+/** What one bucket did since the last prepare: becomes one commit message (§16). Lists hold refs. */
+typedef struct tl_file_list {
+    tl_data_file **items;
+    size_t n;
+    size_t cap;
+} tl_file_list;
+tl_status tl_file_list_add(tl_file_list *list, const tl_data_file *file, tl_error *err);
+void tl_file_list_deinit(tl_file_list *list);
+
+typedef struct tl_commit_message {
+    tl_bytes partition;
+    int32_t bucket;
+    int32_t total_buckets;
+    tl_file_list new_files;
+    tl_file_list deleted_files;
+    tl_file_list changelog_files;
+    tl_file_list compact_before;
+    tl_file_list compact_after;
+    tl_file_list compact_changelog;
+} tl_commit_message;
+void tl_commit_message_deinit(tl_commit_message *msg);
+bool tl_commit_message_empty(const tl_commit_message *msg);
+
+/* ---- one bucket being written ---- */
+
+typedef struct tl_bucket_writer tl_bucket_writer;
+
+/**
+ * @param files      live files of the bucket in the snapshot the writer starts from (refs taken); none for overwrite
+ * @param partition  BinaryRow with arity
+ * @param pool       background compaction; NULL: compactions run inside the calls
+ * @locality one writer thread; compactions run on the pool and touch files only
+ */
+tl_status tl_bucket_writer_create(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, int32_t total_buckets,
+                                  tl_data_file *const *files, size_t n_files, tl_pool *pool, tl_bucket_writer **out, tl_error *err);
+void tl_bucket_writer_free(tl_bucket_writer *writer); /* removes files that were not handed out by prepare */
+/** Rows of one bucket, all columns of the table, row_kind set or NULL. The batch is shared (columns are ref'ed). */
+tl_status tl_bucket_writer_write(tl_bucket_writer *writer, const tl_batch *batch, tl_error *err);
+/** Memory in the write buffer now, for the budget over all buckets. */
+int64_t tl_bucket_writer_bytes(const tl_bucket_writer *writer);
+/** Write the buffer out (spill or flush), to free memory. */
+tl_status tl_bucket_writer_flush(tl_bucket_writer *writer, tl_error *err);
+/** Flush and start a compaction: the picker's choice, or everything to the top level. */
+tl_status tl_bucket_writer_compact(tl_bucket_writer *writer, bool full, tl_error *err);
+/** Flush, wait for compactions as the options say (or `wait_compaction`), and move what happened into *out. */
+tl_status tl_bucket_writer_prepare(tl_bucket_writer *writer, bool wait_compaction, tl_commit_message *out, tl_error *err);
+/** False while a later prepare may still bring a compaction (then the writer must stay open). */
+bool tl_bucket_writer_idle(const tl_bucket_writer *writer);
+
+/* ---- reading one bucket ---- */
+
+typedef struct tl_bucket_read_spec {
+    const int32_t *columns; /* indices into the table's row type, in output order; NULL: all */
+    int32_t n_columns;
+    const tl_predicate *predicate; /* bound to the table's row type; exact: rows that fail are left out after merging */
+    bool keep_deletes;             /* results of kind -U/-D are returned too (audit log) */
+    int64_t batch_rows;
+} tl_bucket_read_spec;
+
+/** Files merged as a batch read does (§18). In lookup mode per key only L0 records and the lowest other level count. */
+tl_status tl_bucket_read(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, tl_data_file *const *files, size_t n_files,
+                         const tl_bucket_read_spec *spec, tl_reader **out, tl_error *err);
+/** Files one after the other without merging, with their row kinds (streaming reads, append tables, changelog files). */
+tl_status tl_files_read(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, tl_data_file *const *files, size_t n_files,
+                        const tl_bucket_read_spec *spec, tl_reader **out, tl_error *err);
+/** Full path of a data file; tl_free. NULL if out of memory. */
+char *tl_data_file_path(const tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, const tl_data_file *file);
+
+/* ---- sections (also used to plan splits) ---- */
+
+/** Partition files into sections of disjoint key ranges, each a list of sorted runs (Java: IntervalPartition). */
+typedef struct tl_section {
+    tl_file_list *runs; /* files of a run do not overlap and are in key order */
+    size_t n_runs;
+} tl_section;
+tl_status tl_sections(const tl_lsm_config *config, tl_data_file *const *files, size_t n_files, tl_section **out, size_t *n, tl_error *err);
+void tl_sections_free(tl_section *sections, size_t n);
+
+/** Compact small files of an unaware append bucket: plan and rewrite into `msg` (compact_before/after). §12. */
+tl_status tl_append_compact(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, tl_data_file *const *files, size_t n_files, bool full,
+                            tl_commit_message *msg, tl_error *err);
+
+#endif

@@ -1,0 +1,193 @@
+/*
+ * A table as a user sees it: create and alter, scan → splits, read, write, commit, time travel, streaming scan, system
+ * tables, tags, rollback, expiry, fsck. Source: format reference §2, §16-§20; Java: org.apache.paimon.table.
+ */
+#ifndef TL_TABLE_TABLE_H
+#define TL_TABLE_TABLE_H
+
+#include "catalog/catalog.h"
+#include "lsm/lsm.h"
+
+typedef struct tl_table tl_table;
+
+/* ---- create, open, alter ---- */
+
+typedef struct tl_table_def {
+    const tl_type *row_type; /* ids are assigned */
+    char *const *partition_keys;
+    int32_t n_partition_keys;
+    char *const *primary_keys;
+    int32_t n_primary_keys;
+    const tl_options *options; /* `primary-key` and `partition` are moved out (§2) */
+    const char *comment;       /* NULL if none */
+} tl_table_def;
+/** Validate as the reference does (what it refuses, with its reasons) and create. */
+tl_status tl_table_create(tl_catalog *catalog, const char *db, const char *name, const tl_table_def *def, bool if_not_exists, tl_error *err);
+
+/**
+ * `name` may carry a system table or branch: `t$audit_log`, `t$branch_b`. `dynamic` options (may be NULL) are laid over the
+ * stored ones, e.g. scan.snapshot-id, write-only, file.compression. Features that are not there give TL_E_UNSUPPORTED with
+ * the feature's name: at open where schema and options tell, at read where files tell.
+ */
+tl_status tl_table_open(tl_catalog *catalog, const char *db, const char *name, const tl_options *dynamic, tl_table **out, tl_error *err);
+void tl_table_free(tl_table *table);
+/** Columns of what a read gives (of the system table, if it is one). */
+const tl_type *tl_table_row_type(const tl_table *table);
+const tl_table_schema *tl_table_schema_of(const tl_table *table); /* of the data table; with dynamic options laid over */
+const tl_lsm_config *tl_table_config(const tl_table *table);
+bool tl_table_is_system(const tl_table *table);
+const char *tl_table_path(const tl_table *table);
+/** Option with the dynamic ones laid over; NULL if unset (callers take the default from tl_option_find()). */
+const char *tl_table_option(const tl_table *table, const char *key);
+
+/** One line of the table of all options that the reference knows (options.c): key, type, default, what it means, effect here. */
+typedef enum tl_option_effect { TL_OPTION_EFFECT, TL_OPTION_NO_EFFECT, TL_OPTION_REFUSED } tl_option_effect;
+typedef struct tl_option_def {
+    const char *key;
+    const char *type;
+    const char *default_value; /* NULL: unset */
+    tl_option_effect effect;
+    const char *description;
+} tl_option_def;
+const tl_option_def *tl_option_find(const char *key);
+const tl_option_def *tl_option_all(size_t *n);
+
+typedef struct tl_alter { /* one change */
+    enum { TL_ALTER_SET_OPTION, TL_ALTER_RESET_OPTION, TL_ALTER_COMMENT, TL_ALTER_ADD_COLUMN, TL_ALTER_DROP_COLUMN, TL_ALTER_RENAME_COLUMN,
+           TL_ALTER_COLUMN_TYPE, TL_ALTER_COLUMN_NULLABLE, TL_ALTER_COLUMN_COMMENT, TL_ALTER_COLUMN_POSITION, TL_ALTER_COLUMN_DEFAULT } kind;
+    const char *name;   /* option key or column (dots for nested fields) */
+    const char *value;  /* option value, new name, comment, default; NULL to remove */
+    const tl_type *type;
+    bool first;         /* position */
+    const char *after;
+} tl_alter;
+/** Publish a new schema with the changes (optimistic, retried). */
+tl_status tl_table_alter(tl_catalog *catalog, const char *db, const char *name, const tl_alter *changes, size_t n, tl_error *err);
+
+/* ---- batch scan ---- */
+
+typedef struct tl_scan_spec {
+    const int32_t *columns; /* indices into tl_table_row_type(), in output order; NULL: all */
+    int32_t n_columns;
+    const tl_predicate *predicate; /* bound to tl_table_row_type(); pushed down and applied to the rows */
+    int64_t limit;                 /* < 0: none */
+    bool with_kinds;               /* the batches' row_kind is set and deletes are kept where the table's read gives them */
+    tl_pool *pool;                 /* NULL: single-threaded */
+} tl_scan_spec;
+/** Batch read of the latest snapshot, or of what the table's options (scan.snapshot-id, scan.tag-name, scan.timestamp-millis,
+    incremental-between, …) ask for. A table without snapshots is empty. */
+tl_status tl_table_read(tl_table *table, const tl_scan_spec *spec, tl_reader **out, tl_error *err);
+
+/** Splits: what one worker reads; can be sent elsewhere. Java: DataSplit. */
+typedef struct tl_split {
+    int64_t snapshot_id;
+    tl_bytes partition;
+    int32_t bucket;
+    int32_t total_buckets;
+    tl_file_list files;
+    bool raw;       /* files can be read one after the other, without merging */
+    bool streaming; /* rows are changes */
+} tl_split;
+typedef struct tl_splits {
+    tl_split *items;
+    size_t n;
+    size_t cap;
+} tl_splits;
+void tl_splits_deinit(tl_splits *splits);
+tl_status tl_table_plan(tl_table *table, const tl_scan_spec *spec, tl_splits *out, tl_error *err);
+tl_status tl_table_read_split(tl_table *table, const tl_split *split, const tl_scan_spec *spec, tl_reader **out, tl_error *err);
+/** DataSplit version 8 and CommitMessage version 11 (§22). */
+tl_status tl_split_serialize(const tl_split *split, const char *bucket_path, tl_buf *out, tl_error *err);
+tl_status tl_split_deserialize(tl_bytes_view bytes, tl_split *out, tl_error *err);
+tl_status tl_commit_message_serialize(const tl_commit_message *msg, tl_buf *out, tl_error *err);
+tl_status tl_commit_message_deserialize(tl_bytes_view bytes, tl_commit_message *out, tl_error *err);
+
+/* ---- streaming scan ---- */
+
+typedef struct tl_stream_scan tl_stream_scan;
+/** Starts as scan.mode & co. say (§18). `next_snapshot` > 0 resumes instead: follow from that snapshot on. */
+tl_status tl_stream_scan_create(tl_table *table, int64_t next_snapshot, tl_stream_scan **out, tl_error *err);
+void tl_stream_scan_free(tl_stream_scan *scan);
+/**
+ * The next plan: splits of one snapshot (sorted by partition and bucket), or TL_OK with *ready = false if nothing is new.
+ * *snapshot_id is the snapshot that the rows belong to. `is_full` tells the initial full read.
+ */
+tl_status tl_stream_scan_plan(tl_stream_scan *scan, tl_splits *out, bool *ready, int64_t *snapshot_id, bool *is_full, tl_error *err);
+/** Position to store for a resume: the snapshot that will be planned next. 0 before the first plan. */
+int64_t tl_stream_scan_position(const tl_stream_scan *scan);
+/** Watermark of the last planned snapshot, TL_ABSENT if none. */
+int64_t tl_stream_scan_watermark(const tl_stream_scan *scan);
+
+/* ---- write ---- */
+
+typedef struct tl_table_writer tl_table_writer;
+typedef struct tl_write_options {
+    tl_pool *pool;       /* background compaction; NULL: inside the calls */
+    bool ignore_previous; /* overwrite: don't look at existing files */
+} tl_write_options;
+tl_status tl_table_writer_create(tl_table *table, const tl_write_options *options, tl_table_writer **out, tl_error *err);
+void tl_table_writer_free(tl_table_writer *writer);
+/** All columns of the table in order; row kinds as given (or from rowkind.field). Splits by partition and bucket. NOT NULL is checked. */
+tl_status tl_table_writer_write(tl_table_writer *writer, const tl_batch *batch, tl_error *err);
+/** Compact one bucket (partition: BinaryRow with arity) or, with `all`, every bucket of the latest snapshot. */
+tl_status tl_table_writer_compact(tl_table_writer *writer, bool full, tl_error *err);
+typedef struct tl_commit_messages {
+    tl_commit_message *items;
+    size_t n;
+    size_t cap;
+} tl_commit_messages;
+void tl_commit_messages_deinit(tl_commit_messages *messages);
+tl_status tl_table_writer_prepare(tl_table_writer *writer, bool wait_compaction, tl_commit_messages *out, tl_error *err);
+
+/* ---- commit ---- */
+
+#define TL_COMMIT_BATCH INT64_MAX /* commit identifier of batch jobs */
+
+typedef struct tl_commit_spec {
+    const char *user;          /* NULL: a random UUID */
+    int64_t identifier;
+    int64_t watermark;         /* TL_ABSENT: none */
+    const tl_options *properties; /* NULL: none */
+    bool ignore_empty;         /* nothing to commit gives no snapshot */
+    bool overwrite;
+    const tl_options *overwrite_partition; /* static spec "p" -> text; NULL: dynamic (partitions that get data) or, unpartitioned, all */
+} tl_commit_spec;
+typedef struct tl_commit_result {
+    int64_t snapshot_id;   /* the last one made; 0 if none */
+    int32_t snapshots;     /* 0, 1 or 2 */
+    bool compaction_dropped; /* its race was lost; the data is in */
+    int32_t retries;
+} tl_commit_result;
+/** Protocol of §16. TL_E_CONFLICT if data (not only compaction) conflicts. Files of messages that do not get in are removed. */
+tl_status tl_table_commit(tl_table *table, const tl_commit_spec *spec, const tl_commit_messages *messages, tl_commit_result *out, tl_error *err);
+/** Newest snapshot of a user, for recovery: identifier and properties. TL_E_NOT_FOUND if there is none. */
+tl_status tl_table_latest_of_user(tl_table *table, const char *user, tl_snapshot **out, tl_error *err);
+/** Expire as the options say; called after commits unless write-only. */
+tl_status tl_table_maintain(tl_table *table, tl_error *err);
+
+/* ---- maintenance ---- */
+
+/** A compaction job of its own: keyed buckets (full: everything to the top), small files of append tables; commits. */
+tl_status tl_table_compact(tl_table *table, bool full, tl_pool *pool, tl_commit_result *out, tl_error *err);
+tl_status tl_table_create_tag(tl_table *table, const char *name, int64_t snapshot_id /* 0: latest */, int64_t retained_ms /* TL_ABSENT */, tl_error *err);
+tl_status tl_table_delete_tag(tl_table *table, const char *name, tl_error *err);
+tl_status tl_table_rename_tag(tl_table *table, const char *from, const char *to, tl_error *err);
+tl_status tl_table_rollback(tl_table *table, int64_t snapshot_id, const char *tag /* one of both */, tl_error *err);
+typedef struct tl_expire_spec {
+    int64_t retain_max; /* TL_ABSENT: from the options */
+    int64_t retain_min;
+    int64_t older_than_ms; /* age: snapshots younger than this are kept; TL_ABSENT: snapshot.time-retained */
+} tl_expire_spec;
+tl_status tl_table_expire(tl_table *table, const tl_expire_spec *spec, int32_t *expired, tl_error *err);
+tl_status tl_table_drop_partitions(tl_table *table, const tl_options *specs, size_t n_specs, tl_error *err);
+
+typedef struct tl_fsck_report {
+    int64_t snapshots, data_files, rows, changelog_rows, index_files;
+    char **problems;
+    size_t n_problems;
+} tl_fsck_report;
+/** Every manifest and file of the latest snapshot (`all`: of all): counts, sizes, key ranges and order, sequence numbers, levels. */
+tl_status tl_table_fsck(tl_table *table, bool all, tl_fsck_report *out, tl_error *err);
+void tl_fsck_report_deinit(tl_fsck_report *report);
+
+#endif
