@@ -1,0 +1,248 @@
+/*
+ * Thread pool. One mutex guards the queue and all groups: tasks are whole buckets, splits or columns, so the lock is never
+ * on a hot path. A waiter helps with queued tasks, so tasks may start groups of their own on the same pool.
+ */
+#include "base/thread.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct task {
+    struct task *next;
+    tl_task_fn fn;
+    void *arg;
+    tl_task_group *group;
+} task;
+
+struct tl_pool {
+    pthread_mutex_t lock; /* guards everything below, and every group's fields */
+    pthread_cond_t work;  /* a task was queued, or stop */
+    pthread_cond_t done;  /* a task has ended */
+    task *head;
+    task **tail;
+    bool stop;
+    int n_threads;
+    pthread_t *threads;
+};
+
+struct tl_task_group {
+    tl_pool *pool; /* NULL: tasks run in the caller */
+    int pending;
+    tl_status status; /* first failure */
+    tl_error error;
+};
+
+static task *pop(tl_pool *pool)
+{
+    task *t = pool->head;
+    if (t != NULL) {
+        pool->head = t->next;
+        if (pool->head == NULL)
+            pool->tail = &pool->head;
+    }
+    return t;
+}
+
+static void note_result(tl_task_group *group, tl_status status, const tl_error *error)
+{
+    if (status != TL_OK && group->status == TL_OK) {
+        group->status = status;
+        group->error = *error;
+    }
+}
+
+/* @locks pool->lock held on entry and return, released while the task runs */
+static void run_task(tl_pool *pool, task *t)
+{
+    pthread_mutex_unlock(&pool->lock);
+    tl_error error = {TL_OK, 0, ""};
+    tl_status status = t->fn(t->arg, &error);
+    pthread_mutex_lock(&pool->lock);
+    note_result(t->group, status, &error);
+    t->group->pending--;
+    tl_free(t);
+    pthread_cond_broadcast(&pool->done);
+}
+
+static void *worker(void *arg)
+{
+    tl_pool *pool = arg;
+    pthread_mutex_lock(&pool->lock);
+    for (;;) {
+        task *t = pop(pool);
+        if (t != NULL)
+            run_task(pool, t);
+        else if (pool->stop)
+            break;
+        else
+            pthread_cond_wait(&pool->work, &pool->lock);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return NULL;
+}
+
+tl_status tl_pool_create(int threads, tl_pool **out, tl_error *err)
+{
+    if (threads <= 0)
+        threads = (int)TL_MAX(1, sysconf(_SC_NPROCESSORS_ONLN));
+    tl_pool *pool = tl_calloc(1, sizeof *pool);
+    pthread_t *handles = tl_calloc((size_t)threads, sizeof *handles);
+    if (pool == NULL || handles == NULL) {
+        tl_free(pool);
+        tl_free(handles);
+        return tl_nomem(err, "thread pool");
+    }
+    pool->tail = &pool->head;
+    pool->threads = handles;
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->work, NULL);
+    pthread_cond_init(&pool->done, NULL);
+    for (; pool->n_threads < threads; pool->n_threads++) {
+        int rc = pthread_create(&pool->threads[pool->n_threads], NULL, worker, pool);
+        if (rc != 0) {
+            tl_pool_free(pool);
+            return tl_error_errno(err, rc, "could not start a thread");
+        }
+    }
+    *out = pool;
+    return TL_OK;
+}
+
+void tl_pool_free(tl_pool *pool)
+{
+    if (pool == NULL)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    pool->stop = true;
+    pthread_cond_broadcast(&pool->work);
+    pthread_mutex_unlock(&pool->lock);
+    for (int i = 0; i < pool->n_threads; i++)
+        pthread_join(pool->threads[i], NULL);
+    pthread_mutex_destroy(&pool->lock);
+    pthread_cond_destroy(&pool->work);
+    pthread_cond_destroy(&pool->done);
+    tl_free(pool->threads);
+    tl_free(pool);
+}
+
+int tl_pool_threads(const tl_pool *pool)
+{
+    return pool == NULL ? 1 : pool->n_threads;
+}
+
+tl_status tl_task_group_create(tl_pool *pool, tl_task_group **out, tl_error *err)
+{
+    tl_task_group *group = tl_calloc(1, sizeof *group);
+    if (group == NULL)
+        return tl_nomem(err, "task group");
+    group->pool = pool;
+    *out = group;
+    return TL_OK;
+}
+
+tl_status tl_task_group_run(tl_task_group *group, tl_task_fn fn, void *arg, tl_error *err)
+{
+    tl_pool *pool = group->pool;
+    if (pool == NULL) {
+        tl_error error = {TL_OK, 0, ""};
+        note_result(group, fn(arg, &error), &error);
+        return TL_OK;
+    }
+    task *t = tl_alloc(sizeof *t);
+    if (t == NULL)
+        return tl_nomem(err, "task");
+    *t = (task){NULL, fn, arg, group};
+    pthread_mutex_lock(&pool->lock);
+    *pool->tail = t;
+    pool->tail = &t->next;
+    group->pending++;
+    pthread_cond_signal(&pool->work);
+    pthread_mutex_unlock(&pool->lock);
+    return TL_OK;
+}
+
+tl_status tl_task_group_wait(tl_task_group *group, tl_error *err)
+{
+    tl_pool *pool = group->pool;
+    if (pool != NULL) {
+        pthread_mutex_lock(&pool->lock);
+        while (group->pending > 0) {
+            task *t = pop(pool);
+            if (t != NULL)
+                run_task(pool, t);
+            else
+                pthread_cond_wait(&pool->done, &pool->lock);
+        }
+        pthread_mutex_unlock(&pool->lock);
+    }
+    tl_status status = group->status;
+    if (status != TL_OK && err != NULL)
+        *err = group->error;
+    group->status = TL_OK;
+    return status;
+}
+
+int tl_task_group_pending(tl_task_group *group)
+{
+    if (group->pool == NULL)
+        return 0;
+    pthread_mutex_lock(&group->pool->lock);
+    int pending = group->pending;
+    pthread_mutex_unlock(&group->pool->lock);
+    return pending;
+}
+
+void tl_task_group_free(tl_task_group *group)
+{
+    if (group == NULL)
+        return;
+    (void)tl_task_group_wait(group, NULL); /* whoever cared has waited before */
+    tl_free(group);
+}
+
+static int64_t system_now_ms(void *ctx)
+{
+    (void)ctx;
+    struct timespec ts;
+    clock_gettime(CLOCK_REALTIME, &ts);
+    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+const tl_clock *tl_clock_system(void)
+{
+    static const tl_clock clock = {system_now_ms, NULL};
+    return &clock;
+}
+
+int64_t tl_monotonic_ns(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+void tl_sleep_ms(int64_t ms)
+{
+    struct timespec ts = {ms / 1000, ms % 1000 * 1000000};
+    while (nanosleep(&ts, &ts) != 0 && errno == EINTR) {
+    }
+}
+
+uint64_t tl_random_u64(void)
+{
+    uint64_t v;
+    while (getrandom(&v, sizeof v, 0) != (ssize_t)sizeof v) {
+    }
+    return v;
+}
+
+void tl_uuid(char out[37])
+{
+    uint64_t hi = (tl_random_u64() & ~UINT64_C(0xf000)) | 0x4000; /* version 4 */
+    uint64_t lo = (tl_random_u64() & ~(UINT64_C(3) << 62)) | UINT64_C(2) << 62;
+    snprintf(out, 37, "%08x-%04x-%04x-%04x-%012llx", (unsigned)(hi >> 32), (unsigned)(hi >> 16 & 0xffff), (unsigned)(hi & 0xffff),
+             (unsigned)(lo >> 48), (unsigned long long)(lo & 0xffffffffffff));
+}
