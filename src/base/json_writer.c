@@ -25,11 +25,13 @@ static void put_str(tl_json_writer *w, const char *text)
     put(w, text, strlen(text));
 }
 
-static void indent(tl_json_writer *w, int depth)
+/* Only objects indent: arrays stay on the line, so they add no depth. */
+static void indent(tl_json_writer *w)
 {
     put_str(w, "\n");
-    for (int i = 0; i < depth; i++)
-        put_str(w, "  ");
+    for (int i = 0; i < w->depth; i++)
+        if (w->state[i] & IN_OBJECT)
+            put_str(w, "  ");
 }
 
 /* Before a value or a key: the comma and, for members of objects, the line break. Elements of arrays stay on the line. */
@@ -49,7 +51,7 @@ static void separate(tl_json_writer *w)
     if (!w->pretty)
         return;
     if (*state & IN_OBJECT)
-        indent(w, w->depth);
+        indent(w);
     else
         put_str(w, " ");
 }
@@ -72,7 +74,7 @@ static void end(tl_json_writer *w, const char *bracket)
     uint8_t state = w->state[--w->depth];
     if (w->pretty) {
         if ((state & IN_OBJECT) && (state & HAS_MEMBERS))
-            indent(w, w->depth);
+            indent(w);
         else
             put_str(w, " ");
     }

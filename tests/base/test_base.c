@@ -1,0 +1,179 @@
+#include "base/bits.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "support/test.h"
+
+static void murmur_is_the_references(void **state)
+{
+    (void)state;
+    /* Format reference §7: the bucket hash of an INT key 1. */
+    static const uint8_t row[16] = {[8] = 1};
+    assert_int_equal((int32_t)tl_murmur32_words(row, sizeof row, 42), 1465514398);
+}
+
+static void varints_round_trip_and_stop_at_the_end(void **state)
+{
+    (void)state;
+    static const uint64_t values[] = {0, 1, 127, 128, 300, UINT32_MAX, UINT64_MAX};
+    for (size_t i = 0; i < TL_ARRAY_LEN(values); i++) {
+        uint8_t bytes[10];
+        size_t n = tl_varint_encode(values[i], bytes);
+        uint64_t back;
+        assert_int_equal(tl_varint_decode(bytes, bytes + n, &back), n);
+        assert_true(back == values[i]);
+        assert_int_equal(tl_varint_decode(bytes, bytes + n - 1, &back), 0);
+    }
+}
+
+static void bitmaps_copy_between_any_positions(void **state)
+{
+    (void)state;
+    uint64_t rnd = test_seed(1);
+    for (int round = 0; round < 500; round++) {
+        uint8_t src[32], dst[32], want[32];
+        for (size_t i = 0; i < sizeof src; i++) {
+            src[i] = (uint8_t)test_random(&rnd);
+            dst[i] = want[i] = (uint8_t)test_random(&rnd);
+        }
+        int64_t from = (int64_t)(test_random(&rnd) % 100), to = (int64_t)(test_random(&rnd) % 100), n = (int64_t)(test_random(&rnd) % 120);
+        int64_t ones = 0;
+        for (int64_t i = 0; i < n; i++) {
+            tl_bit_put(want, to + i, tl_bit_get(src, from + i));
+            ones += tl_bit_get(src, from + i);
+        }
+        tl_bitmap_copy(dst, to, src, from, n);
+        assert_memory_equal(dst, want, sizeof dst);
+        assert_int_equal(tl_bitmap_count(src, from, n), ones);
+    }
+}
+
+static void a_map_survives_many_removals(void **state)
+{
+    (void)state;
+    tl_map map = {0};
+    int values[1000];
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < 1000; i++)
+            assert_int_equal(tl_map_put(&map, &i, sizeof i, &values[i], NULL), TL_OK);
+        assert_int_equal(map.count, 1000);
+        for (int i = 0; i < 1000; i++)
+            assert_ptr_equal(tl_map_remove(&map, &i, sizeof i), &values[i]);
+        int absent = -1;
+        assert_null(tl_map_get(&map, &absent, sizeof absent));
+    }
+    tl_map_deinit(&map);
+}
+
+static void options_keep_order_and_replace(void **state)
+{
+    (void)state;
+    tl_options options = {0}, copy = {0};
+    assert_int_equal(tl_options_set(&options, "a", "1"), TL_OK);
+    assert_int_equal(tl_options_set(&options, "b", "2"), TL_OK);
+    assert_int_equal(tl_options_set(&options, "a", "3"), TL_OK);
+    assert_int_equal(tl_options_dup(&options, &copy), TL_OK);
+    assert_true(tl_options_remove(&options, "a"));
+    assert_null(tl_options_get(&options, "a"));
+    assert_string_equal(copy.keys[0], "a");
+    assert_string_equal(tl_options_get(&copy, "a"), "3");
+    tl_options_deinit(&options);
+    tl_options_deinit(&copy);
+}
+
+static void an_allocation_fails_when_told(void **state)
+{
+    (void)state;
+    tl_alloc_fail_at(2);
+    void *first = tl_alloc(8), *second = tl_alloc(8), *third = tl_alloc(8);
+    tl_alloc_fail_at(0);
+    assert_non_null(first);
+    assert_null(second);
+    assert_non_null(third);
+    tl_free(first);
+    tl_free(third);
+}
+
+static void wrapped_errors_read_from_outside_in(void **state)
+{
+    (void)state;
+    tl_error err;
+    tl_status status = tl_error_set(&err, TL_E_CORRUPT, "block %d", 3);
+    status = tl_error_wrap(&err, status, "manifest '%s'", "m-0");
+    assert_int_equal(status, TL_E_CORRUPT);
+    assert_string_equal(err.message, "manifest 'm-0': block 3");
+}
+
+typedef struct sum_task {
+    tl_pool *pool;
+    int depth;
+    _Atomic int *count;
+} sum_task;
+
+static tl_status count_leaves(void *arg, tl_error *err)
+{
+    sum_task *t = arg;
+    if (t->depth == 0) {
+        (*t->count)++;
+        return TL_OK;
+    }
+    sum_task children[3];
+    tl_task_group *group;
+    TL_TRY(tl_task_group_create(t->pool, &group, err));
+    for (int i = 0; i < 3; i++) {
+        children[i] = (sum_task){t->pool, t->depth - 1, t->count};
+        TL_TRY(tl_task_group_run(group, count_leaves, &children[i], err));
+    }
+    tl_status status = tl_task_group_wait(group, err);
+    tl_task_group_free(group);
+    return status;
+}
+
+static void nested_groups_do_not_deadlock(void **state)
+{
+    (void)state;
+    tl_pool *pool;
+    tl_error err;
+    assert_ok(tl_pool_create(2, &pool, &err), &err);
+    _Atomic int count = 0;
+    sum_task root = {pool, 5, &count};
+    assert_ok(count_leaves(&root, &err), &err);
+    assert_int_equal(count, 243);
+    tl_pool_free(pool);
+}
+
+static tl_status always_fails(void *arg, tl_error *err)
+{
+    return tl_error_set(err, TL_E_IO, "task %d", *(int *)arg);
+}
+
+static void the_first_failure_of_a_group_is_told(void **state)
+{
+    (void)state;
+    tl_pool *pool;
+    tl_error err;
+    int number = 7;
+    assert_ok(tl_pool_create(2, &pool, &err), &err);
+    tl_task_group *group;
+    assert_ok(tl_task_group_create(pool, &group, &err), &err);
+    assert_ok(tl_task_group_run(group, always_fails, &number, &err), &err);
+    assert_fails(tl_task_group_wait(group, &err), TL_E_IO, &err, "task 7");
+    tl_task_group_free(group);
+    tl_pool_free(pool);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(murmur_is_the_references),
+        cmocka_unit_test(varints_round_trip_and_stop_at_the_end),
+        cmocka_unit_test(bitmaps_copy_between_any_positions),
+        cmocka_unit_test(a_map_survives_many_removals),
+        cmocka_unit_test(options_keep_order_and_replace),
+        cmocka_unit_test(an_allocation_fails_when_told),
+        cmocka_unit_test(wrapped_errors_read_from_outside_in),
+        cmocka_unit_test(nested_groups_do_not_deadlock),
+        cmocka_unit_test(the_first_failure_of_a_group_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
