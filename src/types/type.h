@@ -37,6 +37,8 @@ typedef enum tl_type_kind {
 } tl_type_kind;
 
 #define TL_LENGTH_MAX 2147483647
+#define TL_TYPE_DEPTH_MAX 64
+#define TL_TYPE_FIELDS_MAX 100000
 
 /**
  * How values of a type lie in a column (column.h).
@@ -84,10 +86,12 @@ struct tl_type {
     int32_t length;    /* CHAR, VARCHAR, BINARY, VARBINARY */
     int32_t precision; /* DECIMAL, TIME, TIMESTAMP, TIMESTAMP_LTZ */
     int32_t scale;     /* DECIMAL */
-    /* ARRAY: 1 ("element"); MAP: 2 ("key", "value"); MULTISET: 2 ("element", INT NOT NULL "count"); ROW: its fields */
+    /* ARRAY: 1 ("element"); MAP: 2 ("key", "value"); MULTISET: 2 ("element", INT NOT NULL "count"); ROW: its fields;
+     * VARIANT: 2 (BYTES NOT NULL "value", "metadata"), so that code over columns needs no special case */
     int32_t n_fields;
     tl_field *fields;
-    int refs; /* atomic; private to type.c */
+    int32_t depth; /* 1 for scalars; at most TL_TYPE_DEPTH_MAX, so recursion over types and columns is bounded */
+    int refs;      /* atomic; private to type.c */
 };
 
 const tl_type *tl_type_ref(const tl_type *type);
@@ -97,12 +101,15 @@ static inline void tl_type_unrefp(const tl_type **type)
     tl_type_unref(*type);
 }
 
-/** Simple type without parameters; TL_E_NOMEM only. Parameters: `a` = length or precision, `b` = scale; ignored by others. */
+/**
+ * Scalar type. `a` = length or precision, `b` = scale; ignored by types without them.
+ * TL_E_INVALID if they are out of range (length >= 1, DECIMAL precision 1..38 and scale 0..precision, times 0..9).
+ */
 tl_status tl_type_create(tl_type_kind kind, bool nullable, int32_t a, int32_t b, const tl_type **out, tl_error *err);
 tl_status tl_type_create_array(bool nullable, const tl_type *element, const tl_type **out, tl_error *err);
 tl_status tl_type_create_map(bool nullable, const tl_type *key, const tl_type *value, const tl_type **out, tl_error *err);
 tl_status tl_type_create_multiset(bool nullable, const tl_type *element, const tl_type **out, tl_error *err);
-/** Fields are copied (names dup'ed, types ref'ed). */
+/** Fields are copied (texts dup'ed, types ref'ed). TL_E_LIMIT beyond TL_TYPE_DEPTH_MAX or TL_TYPE_FIELDS_MAX, as for the others. */
 tl_status tl_type_create_row(bool nullable, const tl_field *fields, int32_t n_fields, const tl_type **out, tl_error *err);
 /** The same type with another nullability. */
 tl_status tl_type_with_nullable(const tl_type *type, bool nullable, const tl_type **out, tl_error *err);

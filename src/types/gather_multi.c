@@ -1,0 +1,281 @@
+/*
+ * Gather from several columns: the hot loop of merging. A reference names source and row.
+ *
+ * The base pointers of the sources are laid into small arrays first, so that a row costs two dependent loads. References
+ * without a row (a NULL value) are looked for once; the loops come in a form with and one without that test.
+ */
+#include "types/types_private.h"
+
+#define STACK_SRCS 64
+
+/* One call: the references, and what a scan over them told. */
+typedef struct multi {
+    const tl_type *type;
+    const tl_column *const *srcs;
+    const tl_rowref *refs;
+    int64_t n;
+    uint32_t n_srcs; /* largest source referenced, plus one */
+    bool null_refs;  /* some reference has no row */
+} multi;
+
+static void scan_refs(multi *m)
+{
+    uint32_t src_max = 0, nulls = 0;
+    for (int64_t i = 0; i < m->n; i++) {
+        uint32_t is_null = m->refs[i].row == TL_ROW_NULL;
+        uint32_t src = is_null ? 0 : m->refs[i].src;
+        nulls |= is_null;
+        src_max = src > src_max ? src : src_max;
+    }
+    m->null_refs = nulls != 0;
+    m->n_srcs = src_max + 1;
+}
+
+/* Base pointers by source, on the stack where there are few. */
+typedef struct bases {
+    const void **ptrs;
+    const void *stack[STACK_SRCS];
+    const void **heap;
+} bases;
+
+static tl_status bases_init(bases *b, uint32_t n, tl_error *err)
+{
+    b->heap = NULL;
+    b->ptrs = b->stack;
+    if (n > STACK_SRCS) {
+        b->heap = tl_alloc(n * sizeof *b->heap);
+        if (b->heap == NULL)
+            return tl_nomem(err, "column");
+        b->ptrs = b->heap;
+    }
+    return TL_OK;
+}
+
+static void bases_deinit(bases *b)
+{
+    tl_free(b->heap);
+}
+
+static bool all_null(const multi *m)
+{
+    if (!m->null_refs)
+        return false;
+    for (int64_t i = 0; i < m->n; i++)
+        if (m->refs[i].row != TL_ROW_NULL)
+            return false;
+    return true;
+}
+
+/* ---- fixed width ---- */
+
+#define DEFINE_GATHER(NAME, TYPE)                                                                                                \
+    static void NAME(const void *const *restrict from, const tl_rowref *restrict refs, int64_t n, void *dst)                     \
+    {                                                                                                                            \
+        TYPE *restrict to = dst;                                                                                                 \
+        for (int64_t i = 0; i < n; i++)                                                                                          \
+            to[i] = ((const TYPE *)from[refs[i].src])[refs[i].row];                                                              \
+    }                                                                                                                            \
+    static void NAME##_or_null(const void *const *restrict from, const tl_rowref *restrict refs, int64_t n, void *dst)           \
+    {                                                                                                                            \
+        TYPE *restrict to = dst;                                                                                                 \
+        for (int64_t i = 0; i < n; i++) {                                                                                        \
+            if (refs[i].row == TL_ROW_NULL)                                                                                      \
+                memset(&to[i], 0, sizeof to[i]);                                                                                 \
+            else                                                                                                                 \
+                to[i] = ((const TYPE *)from[refs[i].src])[refs[i].row];                                                          \
+        }                                                                                                                        \
+    }
+DEFINE_GATHER(gather_8, uint8_t)
+DEFINE_GATHER(gather_16, uint16_t)
+DEFINE_GATHER(gather_32, uint32_t)
+DEFINE_GATHER(gather_64, uint64_t)
+DEFINE_GATHER(gather_128, tl_wide)
+
+typedef void (*gather_fn)(const void *const *from, const tl_rowref *refs, int64_t n, void *dst);
+
+static gather_fn pick_gather(int width, bool null_refs)
+{
+    switch (width) {
+    case 1:
+        return null_refs ? gather_8_or_null : gather_8;
+    case 2:
+        return null_refs ? gather_16_or_null : gather_16;
+    case 4:
+        return null_refs ? gather_32_or_null : gather_32;
+    case 8:
+        return null_refs ? gather_64_or_null : gather_64;
+    default:
+        return null_refs ? gather_128_or_null : gather_128;
+    }
+}
+
+static tl_status multi_fixed(const multi *m, int width, tl_column *out, tl_error *err)
+{
+    bases b;
+    TL_TRY(bases_init(&b, m->n_srcs, err));
+    for (uint32_t k = 0; k < m->n_srcs; k++)
+        b.ptrs[k] = m->srcs[k] == NULL ? NULL : m->srcs[k]->values;
+    pick_gather(width, m->null_refs)(b.ptrs, m->refs, m->n, out->values);
+    bases_deinit(&b);
+    return TL_OK;
+}
+
+/* ---- validity ---- */
+
+static int64_t multi_bits(const void *const *restrict bits, const tl_rowref *restrict refs, int64_t n, uint8_t *restrict out)
+{
+    int64_t ones = 0;
+    for (int64_t i = 0; i < n; i += 64) {
+        uint64_t word = 0;
+        int64_t m = TL_MIN(n - i, 64);
+        for (int64_t j = 0; j < m; j++) {
+            tl_rowref ref = refs[i + j];
+            if (ref.row == TL_ROW_NULL)
+                continue;
+            const uint8_t *validity = bits[ref.src];
+            word |= (uint64_t)(validity == NULL || tl_bit_get(validity, ref.row)) << j;
+        }
+        tl_write_le64(out + i / 8, word);
+        ones += __builtin_popcountll(word);
+    }
+    return n - ones;
+}
+
+static tl_status multi_validity(const multi *m, tl_column *out, tl_error *err)
+{
+    bool any = m->null_refs;
+    for (uint32_t k = 0; k < m->n_srcs && !any; k++)
+        any = m->srcs[k] != NULL && m->srcs[k]->null_count > 0;
+    if (!any || m->n == 0)
+        return TL_OK;
+    bases b;
+    TL_TRY(bases_init(&b, m->n_srcs, err));
+    for (uint32_t k = 0; k < m->n_srcs; k++)
+        b.ptrs[k] = m->srcs[k] == NULL || m->srcs[k]->null_count == 0 ? NULL : m->srcs[k]->validity;
+    uint8_t *bits = tl_alloc((size_t)((m->n + 63) / 64) * 8);
+    if (bits != NULL) {
+        out->null_count = multi_bits(b.ptrs, m->refs, m->n, bits);
+        if (out->null_count > 0)
+            out->validity = bits;
+        else
+            tl_free(bits);
+    }
+    bases_deinit(&b);
+    return bits == NULL ? tl_nomem(err, "column") : TL_OK;
+}
+
+/* ---- variable length ---- */
+
+/* Offsets of the result; returns the last one, which may be beyond 32 bits (then the offsets are garbage). */
+static int64_t multi_offsets(const multi *m, const void *const *restrict offsets, int32_t *restrict out)
+{
+    const tl_rowref *restrict refs = m->refs;
+    int64_t total = 0;
+    out[0] = 0;
+    if (!m->null_refs) {
+        for (int64_t i = 0; i < m->n; i++) {
+            const int32_t *o = (const int32_t *)offsets[refs[i].src] + refs[i].row;
+            total += o[1] - o[0];
+            out[i + 1] = (int32_t)total;
+        }
+        return total;
+    }
+    for (int64_t i = 0; i < m->n; i++) {
+        if (refs[i].row != TL_ROW_NULL) {
+            const int32_t *o = (const int32_t *)offsets[refs[i].src] + refs[i].row;
+            total += o[1] - o[0];
+        }
+        out[i + 1] = (int32_t)total;
+    }
+    return total;
+}
+
+static tl_status multi_data(const multi *m, tl_column *out, tl_error *err)
+{
+    uint8_t *restrict to = tl_alloc_aligned((size_t)out->offsets[m->n] + TL_BYTES_SLACK);
+    if (to == NULL)
+        return tl_nomem(err, "column");
+    out->data = to;
+    const int32_t *restrict offsets = out->offsets;
+    const tl_rowref *restrict refs = m->refs;
+    for (int64_t i = 0; i < m->n;) {
+        if (m->null_refs && refs[i].row == TL_ROW_NULL) {
+            i++;
+            continue;
+        }
+        /* Rows that follow each other in one source are copied in one go: runs are what a merge often gives. */
+        int64_t j = i + 1;
+        while (j < m->n && refs[j].row == refs[j - 1].row + 1 && refs[j].src == refs[i].src && refs[j].row != TL_ROW_NULL)
+            j++;
+        const tl_column *src = m->srcs[refs[i].src];
+        tl_column__copy_bytes(to + offsets[i], src->data + src->offsets[refs[i].row], (size_t)(offsets[j] - offsets[i]),
+                              src->data + src->offsets[src->length]);
+        i = j;
+    }
+    return TL_OK;
+}
+
+static tl_status multi_children(const multi *m, const tl_rowref *refs, int64_t n, tl_column *out, tl_error *err)
+{
+    bases b;
+    TL_TRY(bases_init(&b, m->n_srcs, err));
+    tl_status status = TL_OK;
+    for (int32_t c = 0; c < out->n_children && status == TL_OK; c++) {
+        for (uint32_t k = 0; k < m->n_srcs; k++)
+            b.ptrs[k] = m->srcs[k] == NULL ? NULL : m->srcs[k]->children[c];
+        status = tl_column_gather_multi(m->type->fields[c].type, (const tl_column *const *)b.ptrs, refs, n, &out->children[c], err);
+    }
+    bases_deinit(&b);
+    return status;
+}
+
+static tl_status multi_elements(const multi *m, tl_column *out, tl_error *err)
+{
+    int64_t total = out->offsets[m->n], at = 0;
+    TL_CLEANUP(tl_freep) tl_rowref *refs = tl_alloc((size_t)TL_MAX(total, 1) * sizeof *refs);
+    if (refs == NULL)
+        return tl_nomem(err, "column");
+    for (int64_t i = 0; i < m->n; i++) {
+        if (m->refs[i].row == TL_ROW_NULL)
+            continue;
+        const int32_t *offsets = m->srcs[m->refs[i].src]->offsets + m->refs[i].row;
+        for (int32_t e = offsets[0]; e < offsets[1]; e++)
+            refs[at++] = (tl_rowref){m->refs[i].src, (uint32_t)e};
+    }
+    return multi_children(m, refs, total, out, err);
+}
+
+static tl_status multi_variable(const multi *m, tl_column *out, tl_error *err)
+{
+    bases b;
+    TL_TRY(bases_init(&b, m->n_srcs, err));
+    for (uint32_t k = 0; k < m->n_srcs; k++)
+        b.ptrs[k] = m->srcs[k] == NULL ? NULL : m->srcs[k]->offsets;
+    int64_t total = multi_offsets(m, b.ptrs, out->offsets);
+    bases_deinit(&b);
+    if (total > INT32_MAX)
+        return tl_column__too_large(m->type, err);
+    return out->phys == TL_PHYS_BYTES ? multi_data(m, out, err) : multi_elements(m, out, err);
+}
+
+tl_status tl_column_gather_multi(const tl_type *type, const tl_column *const *srcs, const tl_rowref *refs, int64_t n,
+                                 tl_column **out, tl_error *err)
+{
+    multi m = {type, srcs, refs, n, 0, false};
+    scan_refs(&m);
+    /* Without any row, no source need exist. */
+    if (n == 0 || all_null(&m))
+        return tl_column_nulls(type, n, out, err);
+    TL_CLEANUP(tl_column_unrefp) tl_column *result = NULL;
+    TL_TRY(tl_column__alloc_raw(type, n, &result, err));
+    TL_TRY(multi_validity(&m, result, err));
+    int width = tl_phys_width(result->phys);
+    if (width > 0)
+        TL_TRY(multi_fixed(&m, width, result, err));
+    else if (result->phys == TL_PHYS_ROW)
+        TL_TRY(multi_children(&m, refs, n, result, err));
+    else
+        TL_TRY(multi_variable(&m, result, err));
+    *out = TL_STEAL(result);
+    return TL_OK;
+}

@@ -1,0 +1,39 @@
+/*
+ * Shared by the files of this room; not for others.
+ */
+#ifndef TL_TYPES_PRIVATE_H
+#define TL_TYPES_PRIVATE_H
+
+#include "types/column.h"
+
+/** A column whose struct, type and children slots are there and whose buffers are not. */
+tl_status tl_column__shell(const tl_type *type, int64_t length, tl_column **out, tl_error *err);
+/** As tl_column_alloc(), but values are left uninitialised. */
+tl_status tl_column__alloc_raw(const tl_type *type, int64_t length, tl_column **out, tl_error *err);
+/** Rows [from[k], from[k]+count[k]) of each source, one after the other. */
+tl_status tl_column__concat_ranges(const tl_type *type, const tl_column *const *srcs, const int64_t *from, const int64_t *count,
+                                   int32_t n_srcs, tl_column **out, tl_error *err);
+/** TL_E_LIMIT: more than 2^31-1 bytes or elements in one column of a batch. */
+tl_status tl_column__too_large(const tl_type *type, tl_error *err);
+
+/** Bytes that may be written past the end of string data made here, so that short copies need no branch on their length. */
+#define TL_BYTES_SLACK 32
+
+/** Copy a string of `len` bytes. `end`: end of the readable source; the target has TL_BYTES_SLACK bytes to spare. */
+static inline void tl_column__copy_bytes(uint8_t *restrict to, const uint8_t *restrict from, size_t len, const uint8_t *end)
+{
+    if (TL_LIKELY(len <= 16 && (size_t)(end - from) >= 16)) {
+        memcpy(to, from, 16);
+    } else if (len <= 32 && (size_t)(end - from) >= 32) {
+        memcpy(to, from, 32);
+    } else if (len > 0) {
+        memcpy(to, from, len);
+    }
+}
+
+/** 16 bytes of a fixed-width value (I128, TS96), for loops that only move them. */
+typedef struct tl_wide {
+    uint64_t half[2];
+} tl_wide;
+
+#endif
