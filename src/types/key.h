@@ -22,6 +22,8 @@ typedef struct tl_keys {
 /** Whether keys of these types are `fixed`. Batches of one table give the same form always. */
 bool tl_keys_are_fixed(const tl_type *const *types, int32_t n);
 tl_status tl_keys_create(const tl_column *const *cols, int32_t n_cols, int64_t n_rows, tl_keys **out, tl_error *err);
+/** The keys of several batches after each other; all of one form. */
+tl_status tl_keys_concat(const tl_keys *const *parts, int32_t n_parts, tl_keys **out, tl_error *err);
 void tl_keys_free(tl_keys *keys);
 static inline void tl_keys_freep(tl_keys **keys)
 {

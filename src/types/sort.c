@@ -1,0 +1,277 @@
+/*
+ * Sorting of normalised keys: the order of rows by (key, row number).
+ *
+ * - Sorted or strictly falling input is found in one pass and costs no more.
+ * - Fixed keys whose spread leaves room for the row number in 64 bits are sorted as one number each; else as pairs.
+ * - Byte keys are sorted by 8 bytes at a time: first by the prefix, then each run of equal prefixes by the 8 bytes after
+ *   what its keys have in common. Short runs, and runs nested too deeply, are compared byte by byte.
+ */
+#include "types/key.h"
+
+#define RADIX_DIGIT_MAX 11
+#define RADIX_SMALL 24
+#define RADIX_CACHED 16384
+/* Runs of equal prefixes up to this length are compared instead of split. */
+#define TIE_SMALL 12
+#define TIE_LEVEL_MAX 64
+
+typedef struct sort_pair {
+    uint64_t key;
+    uint32_t row;
+} sort_pair;
+
+#define ITEM sort_pair
+#define KEY(item) ((item).key)
+#define MAKE(key, row, low) ((sort_pair){(key), (uint32_t)(row)})
+#define NAME(function) pairs_##function
+#include "types/sort_radix.h"
+#undef ITEM
+#undef KEY
+#undef MAKE
+#undef NAME
+
+/* Key and row number in one word. */
+#define ITEM uint64_t
+#define KEY(item) (item)
+#define MAKE(key, row, low) ((key) << (low) | (row))
+#define NAME(function) packed_##function
+#include "types/sort_radix.h"
+#undef ITEM
+#undef KEY
+#undef MAKE
+#undef NAME
+
+typedef struct key_stats {
+    bool ascending;  /* not falling */
+    bool descending; /* strictly */
+    uint64_t min, max;
+} key_stats;
+
+/* First row that is below its predecessor, or count. */
+static int64_t first_fall(const tl_keys *keys)
+{
+    const uint64_t *fixed = keys->fixed;
+    int64_t i = 1;
+    while (i < keys->count && (fixed[i - 1] < fixed[i] || (fixed[i - 1] == fixed[i] && tl_keys_compare(keys, i - 1, keys, i) <= 0)))
+        i++;
+    return TL_MIN(i, keys->count);
+}
+
+static bool falls_everywhere(const tl_keys *keys)
+{
+    for (int64_t i = 1; i < keys->count; i++)
+        if (tl_keys_compare(keys, i - 1, keys, i) <= 0)
+            return false;
+    return true;
+}
+
+static key_stats look_at(const tl_keys *keys)
+{
+    key_stats stats = {.min = UINT64_MAX, .max = 0};
+    stats.ascending = first_fall(keys) == keys->count;
+    stats.descending = !stats.ascending && falls_everywhere(keys);
+    if (stats.ascending || stats.descending)
+        return stats;
+    for (int64_t i = 0; i < keys->count; i++) {
+        stats.min = TL_MIN(stats.min, keys->fixed[i]);
+        stats.max = TL_MAX(stats.max, keys->fixed[i]);
+    }
+    return stats;
+}
+
+static size_t longest_bucket(const uint32_t *ends, int digits)
+{
+    size_t longest = ends[0];
+    for (size_t d = 1; d < (size_t)1 << digits; d++)
+        longest = TL_MAX(longest, ends[d] - ends[d - 1]);
+    return longest;
+}
+
+static tl_status sort_packed(const tl_keys *keys, const key_stats *stats, int row_bits, uint32_t *order, tl_error *err)
+{
+    uint32_t ends[1 << RADIX_DIGIT_MAX];
+    int digits;
+    size_t n = (size_t)keys->count;
+    TL_CLEANUP(tl_freep) uint64_t *items = tl_alloc(n * sizeof *items);
+    if (items == NULL)
+        return tl_nomem(err, "sort");
+    packed_first_pass(keys->fixed, n, stats->min, stats->max, row_bits, items, ends, &digits);
+    TL_CLEANUP(tl_freep) uint64_t *scratch = tl_alloc(longest_bucket(ends, digits) * sizeof *scratch);
+    if (scratch == NULL)
+        return tl_nomem(err, "sort");
+    uint64_t mask = (UINT64_C(1) << row_bits) - 1;
+    for (size_t d = 0, from = 0; d < (size_t)1 << digits; from = ends[d++]) {
+        if (from == ends[d])
+            continue;
+        packed_radix(items + from, scratch, ends[d] - from, row_bits, /* into_tmp= */ false);
+        for (size_t i = from; i < ends[d]; i++)
+            order[i] = (uint32_t)(items[i] & mask);
+    }
+    return TL_OK;
+}
+
+/* Byte keys: items are sorted by 8 bytes of their keys; `scratch` is as long as `items`. */
+
+static uint64_t load8(const tl_keys *keys, uint32_t row, size_t depth)
+{
+    tl_bytes_view key = tl_keys_bytes(keys, row);
+    uint8_t bytes[8] = {0};
+    if (key.len > depth)
+        memcpy(bytes, key.data + depth, TL_MIN(key.len - depth, sizeof bytes));
+    return tl_read_be64(bytes);
+}
+
+static int compare_from(const tl_keys *keys, uint32_t a, uint32_t b, size_t depth)
+{
+    tl_bytes_view x = tl_keys_bytes(keys, a), y = tl_keys_bytes(keys, b);
+    size_t skip = TL_MIN(depth, TL_MIN(x.len, y.len));
+    return tl_bytes_compare((tl_bytes_view){x.data + skip, x.len - skip}, (tl_bytes_view){y.data + skip, y.len - skip});
+}
+
+static void compare_small(const tl_keys *keys, sort_pair *items, size_t n, size_t depth)
+{
+    for (size_t i = 1; i < n; i++) {
+        sort_pair item = items[i];
+        size_t at = i;
+        for (; at > 0 && compare_from(keys, items[at - 1].row, item.row, depth) > 0; at--)
+            items[at] = items[at - 1];
+        items[at] = item;
+    }
+}
+
+static void merge_halves(const tl_keys *keys, const sort_pair *in, size_t half, size_t n, size_t depth, sort_pair *out)
+{
+    size_t a = 0, b = half;
+    for (size_t i = 0; i < n; i++)
+        out[i] = b == n || (a < half && compare_from(keys, in[a].row, in[b].row, depth) <= 0) ? in[a++] : in[b++];
+}
+
+/* Bottom-up merge sort: for keys made to defeat the splitting. */
+static void compare_many(const tl_keys *keys, sort_pair *items, sort_pair *scratch, size_t n, size_t depth)
+{
+    sort_pair *in = items, *out = scratch;
+    for (size_t from = 0; from < n; from += TIE_SMALL)
+        compare_small(keys, items + from, TL_MIN(TIE_SMALL, n - from), depth);
+    for (size_t width = TIE_SMALL; width < n; width *= 2) {
+        for (size_t from = 0; from < n; from += 2 * width) {
+            size_t len = TL_MIN(2 * width, n - from);
+            merge_halves(keys, in + from, TL_MIN(width, len), len, depth, out + from);
+        }
+        sort_pair *swap = in;
+        in = out;
+        out = swap;
+    }
+    if (in != items)
+        memcpy(items, in, n * sizeof *items);
+}
+
+/* Keys that end within the last 8 bytes before `depth` come first, the shorter before the longer. Returns how many end. */
+static size_t ended_first(const tl_keys *keys, sort_pair *items, sort_pair *scratch, size_t n, size_t depth)
+{
+    size_t counts[10] = {0}; /* by length - (depth - 8), 9: goes on */
+    for (size_t i = 0; i < n; i++)
+        counts[TL_MIN(tl_keys_bytes(keys, items[i].row).len - (depth - 8), 9)]++;
+    size_t ended = n - counts[9], at = 0;
+    if (ended == 0 || counts[8] == n)
+        return ended;
+    for (int k = 0; k < 10; k++) {
+        size_t count = counts[k];
+        counts[k] = at;
+        at += count;
+    }
+    for (size_t i = 0; i < n; i++)
+        scratch[counts[TL_MIN(tl_keys_bytes(keys, items[i].row).len - (depth - 8), 9)]++] = items[i];
+    memcpy(items, scratch, n * sizeof *items);
+    return ended;
+}
+
+static size_t common_bytes(const tl_keys *keys, const sort_pair *items, size_t n, size_t depth)
+{
+    tl_bytes_view first = tl_keys_bytes(keys, items[0].row);
+    size_t common = first.len - depth;
+    for (size_t i = 1; i < n && common > 0; i++) {
+        tl_bytes_view key = tl_keys_bytes(keys, items[i].row);
+        size_t len = 0, most = TL_MIN(common, key.len - depth);
+        while (len < most && key.data[depth + len] == first.data[depth + len])
+            len++;
+        common = len;
+    }
+    return common;
+}
+
+static void split_ties(const tl_keys *keys, sort_pair *items, sort_pair *scratch, size_t n, size_t depth, int level);
+
+/* All keys agree in their first `depth` bytes, missing ones taken as zero. */
+static void break_tie(const tl_keys *keys, sort_pair *items, sort_pair *scratch, size_t n, size_t depth, int level)
+{
+    if (n <= TIE_SMALL) {
+        compare_small(keys, items, n, depth - 8);
+        return;
+    }
+    if (level > TIE_LEVEL_MAX) {
+        compare_many(keys, items, scratch, n, depth - 8);
+        return;
+    }
+    size_t ended = ended_first(keys, items, scratch, n, depth);
+    items += ended;
+    scratch += ended;
+    n -= ended;
+    if (n < 2)
+        return;
+    depth += common_bytes(keys, items, n, depth);
+    for (size_t i = 0; i < n; i++)
+        items[i].key = load8(keys, items[i].row, depth);
+    pairs_radix(items, scratch, n, 0, /* into_tmp= */ false);
+    split_ties(keys, items, scratch, n, depth + 8, level + 1);
+}
+
+static void split_ties(const tl_keys *keys, sort_pair *items, sort_pair *scratch, size_t n, size_t depth, int level)
+{
+    for (size_t from = 0, to; from < n; from = to) {
+        for (to = from + 1; to < n && items[to].key == items[from].key; to++)
+            continue;
+        if (to - from > 1)
+            break_tie(keys, items + from, scratch + from, to - from, depth, level);
+    }
+}
+
+static tl_status sort_pairs(const tl_keys *keys, const key_stats *stats, uint32_t *order, tl_error *err)
+{
+    uint32_t ends[1 << RADIX_DIGIT_MAX];
+    int digits;
+    size_t n = (size_t)keys->count;
+    TL_CLEANUP(tl_freep) sort_pair *items = tl_alloc(n * sizeof *items);
+    if (items == NULL)
+        return tl_nomem(err, "sort");
+    pairs_first_pass(keys->fixed, n, stats->min, stats->max, 0, items, ends, &digits);
+    TL_CLEANUP(tl_freep) sort_pair *scratch = tl_alloc(longest_bucket(ends, digits) * sizeof *scratch);
+    if (scratch == NULL)
+        return tl_nomem(err, "sort");
+    for (size_t d = 0, from = 0; d < (size_t)1 << digits; from = ends[d++]) {
+        if (from == ends[d])
+            continue;
+        pairs_radix(items + from, scratch, ends[d] - from, 0, /* into_tmp= */ false);
+        if (!keys->is_fixed)
+            split_ties(keys, items + from, scratch, ends[d] - from, 8, 0);
+        for (size_t i = from; i < ends[d]; i++)
+            order[i] = items[i].row;
+    }
+    return TL_OK;
+}
+
+tl_status tl_keys_sort(const tl_keys *keys, uint32_t *order, tl_error *err)
+{
+    if (keys->count > UINT32_MAX)
+        return tl_error_set(err, TL_E_LIMIT, "cannot sort more than 4294967295 rows at once");
+    uint32_t n = (uint32_t)keys->count;
+    key_stats stats = look_at(keys);
+    if (stats.ascending || stats.descending) {
+        for (uint32_t i = 0; i < n; i++)
+            order[i] = stats.ascending ? i : n - 1 - i;
+        return TL_OK;
+    }
+    int row_bits = 64 - __builtin_clzll((uint64_t)n);
+    if (keys->is_fixed && (stats.max - stats.min) >> (64 - row_bits) == 0)
+        return sort_packed(keys, &stats, row_bits, order, err);
+    return sort_pairs(keys, &stats, order, err);
+}
