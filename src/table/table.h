@@ -31,6 +31,8 @@ tl_status tl_table_create(tl_catalog *catalog, const char *db, const char *name,
  */
 tl_status tl_table_open(tl_catalog *catalog, const char *db, const char *name, const tl_options *dynamic, tl_table **out, tl_error *err);
 void tl_table_free(tl_table *table);
+/** The newest snapshot on disk, whatever the scan options say; NULL in *out if there is none. */
+tl_status tl_table_latest_snapshot(tl_table *table, tl_snapshot **out, tl_error *err);
 /** Columns of what a read gives (of the system table, if it is one). */
 const tl_type *tl_table_row_type(const tl_table *table);
 const tl_table_schema *tl_table_schema_of(const tl_table *table); /* of the data table; with dynamic options laid over */
@@ -48,18 +50,35 @@ typedef struct tl_option_def {
     const char *default_value; /* NULL: unset */
     tl_option_effect effect;
     const char *description;
+    bool immutable;         /* cannot be changed once there is a snapshot */
+    const char *older_keys; /* comma list of keys of older releases that count too; NULL */
 } tl_option_def;
 const tl_option_def *tl_option_find(const char *key);
 const tl_option_def *tl_option_all(size_t *n);
+/** Values of options: `1 h`, `128 mb`, `42`. False if malformed. */
+bool tl_parse_duration_ms(const char *text, int64_t *out);
+bool tl_parse_memory_bytes(const char *text, int64_t *out);
+bool tl_parse_int64(const char *text, int64_t *out);
 
 typedef struct tl_alter { /* one change */
     enum { TL_ALTER_SET_OPTION, TL_ALTER_RESET_OPTION, TL_ALTER_COMMENT, TL_ALTER_ADD_COLUMN, TL_ALTER_DROP_COLUMN, TL_ALTER_RENAME_COLUMN,
            TL_ALTER_COLUMN_TYPE, TL_ALTER_COLUMN_NULLABLE, TL_ALTER_COLUMN_COMMENT, TL_ALTER_COLUMN_POSITION, TL_ALTER_COLUMN_DEFAULT } kind;
-    const char *name;   /* option key or column (dots for nested fields) */
+    const char *name;   /* option key or column; dots for nested fields unless a column has that very name */
     const char *value;  /* option value, new name, comment, default; NULL to remove */
-    const tl_type *type;
-    bool first;         /* position */
-    const char *after;
+    const tl_type *type; /* of ADD_COLUMN, COLUMN_TYPE; of COLUMN_NULLABLE only its `nullable` counts (or see `nullable`) */
+    bool first;         /* position: first, last, or after or before another column */
+    const char *after;  /* position: behind this column … */
+    const char *before; /* … or in front of it … */
+    bool last;          /* … or at the end */
+    bool keep_nullability; /* COLUMN_TYPE: leave NULL/NOT NULL as it is */
+    /* later additions; zero is right for those who do not know them */
+    char *const *path;  /* column as a path instead of `name` */
+    int32_t n_path;
+    bool last;
+    const char *before;
+    const char *comment;   /* of ADD_COLUMN */
+    bool nullable;         /* of COLUMN_NULLABLE if `type` is NULL */
+    bool keep_nullability; /* of COLUMN_TYPE */
 } tl_alter;
 /** Publish a new schema with the changes (optimistic, retried). */
 tl_status tl_table_alter(tl_catalog *catalog, const char *db, const char *name, const tl_alter *changes, size_t n, tl_error *err);
@@ -87,6 +106,9 @@ typedef struct tl_split {
     tl_file_list files;
     bool raw;       /* files can be read one after the other, without merging */
     bool streaming; /* rows are changes */
+    /** CHANGES: what an overwrite replaced (before_files, as -U and -D reversed) and what it wrote; DIFF: the difference of two states. */
+    enum { TL_SPLIT_DATA, TL_SPLIT_CHANGES, TL_SPLIT_DIFF } kind;
+    tl_file_list before_files; /* not of DATA */
 } tl_split;
 typedef struct tl_splits {
     tl_split *items;
@@ -129,14 +151,20 @@ tl_status tl_table_writer_create(tl_table *table, const tl_write_options *option
 void tl_table_writer_free(tl_table_writer *writer);
 /** All columns of the table in order; row kinds as given (or from rowkind.field). Splits by partition and bucket. NOT NULL is checked. */
 tl_status tl_table_writer_write(tl_table_writer *writer, const tl_batch *batch, tl_error *err);
-/** Compact one bucket (partition: BinaryRow with arity) or, with `all`, every bucket of the latest snapshot. */
+/** Compact the buckets written since the last prepare: the picker's choice or, with `full`, everything to the top level. */
 tl_status tl_table_writer_compact(tl_table_writer *writer, bool full, tl_error *err);
+/** The same for every bucket of the latest snapshot: what a compaction job does. */
+tl_status tl_table_writer_compact_all(tl_table_writer *writer, bool full, tl_error *err);
 typedef struct tl_commit_messages {
     tl_commit_message *items;
     size_t n;
     size_t cap;
 } tl_commit_messages;
 void tl_commit_messages_deinit(tl_commit_messages *messages);
+/**
+ * Everything written so far as commit messages. They must be committed before more is written; a writer that goes on after a
+ * commit must be told of it by tl_table_writer_committed().
+ */
 tl_status tl_table_writer_prepare(tl_table_writer *writer, bool wait_compaction, tl_commit_messages *out, tl_error *err);
 
 /* ---- commit ---- */
@@ -160,6 +188,13 @@ typedef struct tl_commit_result {
 } tl_commit_result;
 /** Protocol of §16. TL_E_CONFLICT if data (not only compaction) conflicts. Files of messages that do not get in are removed. */
 tl_status tl_table_commit(tl_table *table, const tl_commit_spec *spec, const tl_commit_messages *messages, tl_commit_result *out, tl_error *err);
+/** Remove the files of messages that will not be committed. */
+void tl_table_abort(tl_table *table, const tl_commit_messages *messages);
+/**
+ * Tell a long-lived writer how its messages fared. If others committed in between, or its compaction was dropped, its view of
+ * the buckets is stale: they are opened anew from the latest snapshot when they are next written to.
+ */
+tl_status tl_table_writer_committed(tl_table_writer *writer, const tl_commit_result *result, tl_error *err);
 /** Newest snapshot of a user, for recovery: identifier and properties. TL_E_NOT_FOUND if there is none. */
 tl_status tl_table_latest_of_user(tl_table *table, const char *user, tl_snapshot **out, tl_error *err);
 /** Expire as the options say; called after commits unless write-only. */
@@ -181,8 +216,21 @@ typedef struct tl_expire_spec {
 tl_status tl_table_expire(tl_table *table, const tl_expire_spec *spec, int32_t *expired, tl_error *err);
 tl_status tl_table_drop_partitions(tl_table *table, const tl_options *specs, size_t n_specs, tl_error *err);
 
+/* Consumers: how far streaming readers got; expiry keeps what they have not read (§17). */
+typedef struct tl_consumer {
+    char *id;
+    int64_t next_snapshot;
+} tl_consumer;
+tl_status tl_table_consumer_set(tl_table *table, const char *id, int64_t next_snapshot, tl_error *err);
+tl_status tl_table_consumer_delete(tl_table *table, const char *id, tl_error *err);
+/** Sorted by id; freed with tl_consumers_free(). */
+tl_status tl_table_consumers(tl_table *table, tl_consumer **out, size_t *n, tl_error *err);
+void tl_consumers_free(tl_consumer *consumers, size_t n);
+
 typedef struct tl_fsck_report {
     int64_t snapshots, data_files, rows, changelog_rows, index_files;
+    int64_t latest_snapshot; /* 0: none */
+    int64_t manifests;
     char **problems;
     size_t n_problems;
 } tl_fsck_report;

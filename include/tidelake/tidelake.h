@@ -1,0 +1,255 @@
+/*
+ * libtidelake: Apache Paimon tables, written, read, compacted and maintained from C.
+ *
+ * Handles are opaque and belong to whoever got them; each has a function that releases it (NULL is fine). Structs of options
+ * begin with `struct_bytes = sizeof(…)`, so that later versions can add fields: initialise them with their TIDELAKE_…_INIT.
+ * Functions return a tl_status and explain a failure in `err` (may be NULL). A lake and its tables may be used by several
+ * threads at once; a reader, writer or printer by one thread at a time.
+ *
+ * Rows go in and out as Arrow batches (arrow_abi.h), or as text in the forms of docs/text-forms.md.
+ */
+#ifndef TIDELAKE_TIDELAKE_H
+#define TIDELAKE_TIDELAKE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tidelake/arrow_abi.h>
+#include <tidelake/error.h>
+
+#if defined(__GNUC__) && !defined(TIDELAKE_API)
+#define TIDELAKE_API __attribute__((visibility("default")))
+#elif !defined(TIDELAKE_API)
+#define TIDELAKE_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tidelake_lake tidelake_lake;       /* a warehouse */
+typedef struct tidelake_table tidelake_table;     /* a table, or one of its system tables, with options laid over */
+typedef struct tidelake_rows tidelake_rows;       /* a cursor over batches */
+typedef struct tidelake_batch tidelake_batch;     /* some rows */
+typedef struct tidelake_input tidelake_input;     /* rows from a file */
+typedef struct tidelake_writer tidelake_writer;   /* rows into a table */
+typedef struct tidelake_printer tidelake_printer; /* rows as text or as a file */
+
+/** A key and its value; where an array of them is wanted, `n` follows. */
+typedef struct tidelake_option {
+    const char *key;
+    const char *value;
+} tidelake_option;
+
+/** "0.1.0" */
+TIDELAKE_API const char *tidelake_version(void);
+/** "not found", "corrupt", … */
+TIDELAKE_API const char *tidelake_status_name(tl_status status);
+
+/* ---- lake ---- */
+
+/** Open a warehouse: a folder, made if it is missing. */
+TIDELAKE_API tl_status tidelake_open(const char *warehouse, tidelake_lake **out, tl_error *err);
+TIDELAKE_API void tidelake_close(tidelake_lake *lake);
+/** Names in byte order, each followed by a NUL, the list by another one; release with tidelake_free(). */
+TIDELAKE_API tl_status tidelake_list_databases(tidelake_lake *lake, char **out, tl_error *err);
+TIDELAKE_API tl_status tidelake_list_tables(tidelake_lake *lake, const char *db, char **out, tl_error *err);
+TIDELAKE_API void tidelake_free(void *memory);
+
+/**
+ * Create "DB.TABLE" (the database too, if it is missing) from a JSON object:
+ * {"columns":[{"name","type","comment"?,"default"?}],"partitionKeys":[],"primaryKeys":[],"options":{},"comment":""}
+ */
+TIDELAKE_API tl_status tidelake_create_table(tidelake_lake *lake, const char *name, const char *schema_json, int if_not_exists, tl_error *err);
+TIDELAKE_API tl_status tidelake_drop_table(tidelake_lake *lake, const char *name, int if_exists, tl_error *err);
+/** Changes as a JSON list: [{"op":"setOption","key","value"},{"op":"addColumn","name","type",…},…]; *schema_id: the new schema's. */
+TIDELAKE_API tl_status tidelake_alter_table(tidelake_lake *lake, const char *name, const char *changes_json, int64_t *schema_id, tl_error *err);
+
+/* ---- table ---- */
+
+/** Open "DB.TABLE" or a system table ("DB.TABLE$snapshots"); `options` are laid over the stored ones. */
+TIDELAKE_API tl_status tidelake_table_open(tidelake_lake *lake, const char *name, const tidelake_option *options, size_t n, tidelake_table **out,
+                                           tl_error *err);
+TIDELAKE_API void tidelake_table_close(tidelake_table *table);
+/** Columns as an Arrow struct. */
+TIDELAKE_API tl_status tidelake_table_arrow_schema(tidelake_table *table, struct ArrowSchema *out, tl_error *err);
+/** Schema as JSON, as the table's schema file has it; tidelake_free(). */
+TIDELAKE_API tl_status tidelake_table_schema_json(tidelake_table *table, char **out, tl_error *err);
+
+/* ---- read ---- */
+
+typedef struct tidelake_read_options {
+    size_t struct_bytes;
+    const char *const *columns; /* names in output order; NULL: all */
+    size_t n_columns;
+    const char *where; /* filter as JSON: ["=","col",v], ["and",e,…], … (docs/text-forms.md); NULL: none */
+    int64_t limit;     /* < 0: none */
+    int kinds;         /* tell each row's kind (deletes are kept where the read gives them) */
+    int threads;       /* 0 or 1: in the calling thread */
+    int64_t batch_rows; /* 0: the default */
+} tidelake_read_options;
+#define TIDELAKE_READ_INIT {sizeof(tidelake_read_options), NULL, 0, NULL, -1, 0, 0, 0}
+
+/** Batch read of the latest snapshot, or of what the table's options (scan.snapshot-id, scan.tag-name, …) ask for. */
+TIDELAKE_API tl_status tidelake_read(tidelake_table *table, const tidelake_read_options *options, tidelake_rows **out, tl_error *err);
+
+typedef struct tidelake_changes_options {
+    size_t struct_bytes;
+    int64_t next_snapshot; /* > 0: go on from this snapshot; 0: as the table's scan.* options say */
+    int64_t to_snapshot;   /* > 0: the last one; 0: no end */
+    int follow;            /* wait for new snapshots; otherwise the end is the latest one */
+    int64_t poll_ms;       /* how often to look for new ones; 0: 200 */
+} tidelake_changes_options;
+#define TIDELAKE_CHANGES_INIT {sizeof(tidelake_changes_options), 0, 0, 0, 0}
+
+/** Streaming read: the table's changes, snapshot after snapshot, with row kinds. */
+TIDELAKE_API tl_status tidelake_changes(tidelake_table *table, const tidelake_changes_options *options, tidelake_rows **out, tl_error *err);
+/** Snapshot at which a later tidelake_changes() goes on after what was read so far. */
+TIDELAKE_API int64_t tidelake_changes_position(tidelake_rows *rows);
+
+/** The next batch, NULL at the end; release with tidelake_batch_free(). */
+TIDELAKE_API tl_status tidelake_rows_next(tidelake_rows *rows, tidelake_batch **out, tl_error *err);
+TIDELAKE_API void tidelake_rows_free(tidelake_rows *rows);
+/** Make a stream of it; takes `rows` over, also on failure. */
+TIDELAKE_API tl_status tidelake_rows_stream(tidelake_rows *rows, struct ArrowArrayStream *out, tl_error *err);
+TIDELAKE_API tl_status tidelake_rows_arrow_schema(tidelake_rows *rows, struct ArrowSchema *out, tl_error *err);
+
+TIDELAKE_API void tidelake_batch_free(tidelake_batch *batch);
+TIDELAKE_API int64_t tidelake_batch_rows(const tidelake_batch *batch);
+/** Kind of a row: 0 +I, 1 -U, 2 +U, 3 -D. */
+TIDELAKE_API int tidelake_batch_kind(const tidelake_batch *batch, int64_t row);
+/** The snapshot of a changes batch; 0 otherwise. */
+TIDELAKE_API int64_t tidelake_batch_snapshot(const tidelake_batch *batch);
+/** The columns as an Arrow struct array (shared, not copied); release it as Arrow says. */
+TIDELAKE_API tl_status tidelake_batch_arrow(const tidelake_batch *batch, struct ArrowArray *out, tl_error *err);
+
+/* ---- plan and read apart: splits can be sent to other processes or machines ---- */
+
+/** Splits of a batch read as `n` runs of bytes in the reference's form (DataSplit); tidelake_free() on *out releases all. */
+typedef struct tidelake_bytes {
+    const uint8_t *data;
+    size_t len;
+} tidelake_bytes;
+TIDELAKE_API tl_status tidelake_plan(tidelake_table *table, const tidelake_read_options *options, tidelake_bytes **out, size_t *n, tl_error *err);
+TIDELAKE_API tl_status tidelake_read_split(tidelake_table *table, tidelake_bytes split, const tidelake_read_options *options, tidelake_rows **out,
+                                           tl_error *err);
+
+/* ---- write ---- */
+
+typedef enum tidelake_compaction {
+    TIDELAKE_COMPACT_AUTO = 0, /* as the table's options say; a commit waits for what has begun */
+    TIDELAKE_COMPACT_NONE = 1, /* only write (write-only) */
+    TIDELAKE_COMPACT_FULL = 2  /* every touched bucket fully with every commit */
+} tidelake_compaction;
+
+typedef struct tidelake_write_options {
+    size_t struct_bytes;
+    const char *commit_user; /* NULL: a random one; a job that must be exactly once keeps its name for life */
+    tidelake_compaction compaction;
+    int overwrite;                             /* replace partitions (or, unpartitioned, everything) instead of adding */
+    const tidelake_option *overwrite_partition; /* only this partition; NULL: those that get rows */
+    size_t n_overwrite_partition;
+    int threads; /* of background compaction; 0: inside the calls */
+} tidelake_write_options;
+#define TIDELAKE_WRITE_INIT {sizeof(tidelake_write_options), NULL, TIDELAKE_COMPACT_AUTO, 0, NULL, 0, 0}
+
+TIDELAKE_API tl_status tidelake_writer_open(tidelake_table *table, const tidelake_write_options *options, tidelake_writer **out, tl_error *err);
+/** What was not committed is removed. */
+TIDELAKE_API void tidelake_writer_close(tidelake_writer *writer);
+/**
+ * Write rows. `array` (moved; released by the library, also on failure) has all columns of the table in order, as `schema`
+ * tells; `kinds` one byte per row, or NULL for inserts.
+ */
+TIDELAKE_API tl_status tidelake_writer_write(tidelake_writer *writer, struct ArrowArray *array, const struct ArrowSchema *schema,
+                                             const uint8_t *kinds, tl_error *err);
+TIDELAKE_API tl_status tidelake_writer_write_batch(tidelake_writer *writer, const tidelake_batch *batch, tl_error *err);
+
+typedef struct tidelake_commit_options {
+    size_t struct_bytes;
+    int64_t identifier; /* > 0: grows with each commit of the user, makes a repeated commit harmless; 0: the next one */
+    int64_t watermark;  /* INT64_MIN: none */
+    const tidelake_option *properties; /* kept in the snapshot */
+    size_t n_properties;
+} tidelake_commit_options;
+#define TIDELAKE_COMMIT_INIT {sizeof(tidelake_commit_options), 0, INT64_MIN, NULL, 0}
+
+typedef struct tidelake_commit_result {
+    int64_t snapshot_id; /* the newest snapshot made; 0 if there was nothing to commit */
+    int snapshots;       /* how many: 0, 1 or 2 (data, compaction) */
+    int compaction_dropped;
+    int retries;
+} tidelake_commit_result;
+
+/** Make everything written so far visible, at once. `result` may be NULL. */
+TIDELAKE_API tl_status tidelake_writer_commit(tidelake_writer *writer, const tidelake_commit_options *options, tidelake_commit_result *result,
+                                              tl_error *err);
+/** Instead of a commit: hand the files over as serialised commit messages, for a commit elsewhere. As tidelake_plan(). */
+TIDELAKE_API tl_status tidelake_writer_prepare(tidelake_writer *writer, tidelake_bytes **out, size_t *n, tl_error *err);
+TIDELAKE_API tl_status tidelake_commit_prepared(tidelake_table *table, const char *commit_user, const tidelake_bytes *messages, size_t n,
+                                                const tidelake_commit_options *options, tidelake_commit_result *result, tl_error *err);
+
+/* ---- rows from files ---- */
+
+/**
+ * Rows for a table from a file ("-": standard input). `format`: "jsonl" (a blank line ends a batch; "_kind" tells the row's
+ * kind), "csv" (first line: names), "parquet", or NULL: by the file's extension.
+ */
+TIDELAKE_API tl_status tidelake_input_open(tidelake_table *table, const char *path, const char *format, tidelake_input **out, tl_error *err);
+TIDELAKE_API void tidelake_input_close(tidelake_input *input);
+/** The next rows, NULL at the end. *commit_after: 1 if the input asks for a commit after them. */
+TIDELAKE_API tl_status tidelake_input_next(tidelake_input *input, tidelake_batch **out, int *commit_after, tl_error *err);
+/** Bytes read so far and in all (-1 unknown), for progress. */
+TIDELAKE_API void tidelake_input_progress(const tidelake_input *input, int64_t *done, int64_t *total);
+
+/* ---- rows as text ---- */
+
+typedef struct tidelake_printer_options {
+    size_t struct_bytes;
+    const char *format; /* "jsonl", "csv", "table", "arrow" (IPC stream), "parquet" */
+    int kinds;          /* "_kind" first */
+    int snapshots;      /* "_snapshot" before it */
+    int sorted;         /* jsonl: lines in byte order, all of them kept in memory until finish */
+    const char *replace; /* a text that is printed as `replacement` wherever it occurs in jsonl; NULL: none */
+    const char *replacement;
+    int64_t max_width; /* table: columns of the terminal; 0: no limit */
+} tidelake_printer_options;
+#define TIDELAKE_PRINTER_INIT {sizeof(tidelake_printer_options), "jsonl", 0, 0, 0, NULL, NULL, 0}
+
+/** `write` gets the output piece by piece; returns 0, or an errno. */
+typedef int (*tidelake_write_fn)(void *ctx, const void *data, size_t bytes);
+TIDELAKE_API tl_status tidelake_printer_open(tidelake_rows *rows, const tidelake_printer_options *options,
+                                             tidelake_write_fn write, void *ctx, tidelake_printer **out, tl_error *err);
+TIDELAKE_API tl_status tidelake_printer_print(tidelake_printer *printer, const tidelake_batch *batch, tl_error *err);
+/** Write what is kept back; then only close. */
+TIDELAKE_API tl_status tidelake_printer_finish(tidelake_printer *printer, tl_error *err);
+TIDELAKE_API void tidelake_printer_close(tidelake_printer *printer);
+
+/* ---- maintenance ---- */
+
+TIDELAKE_API tl_status tidelake_compact(tidelake_table *table, const char *commit_user, int full, int threads, tidelake_commit_result *result,
+                                        tl_error *err);
+/** `snapshot_id` 0: the latest; `retain_ms` < 0: for ever. */
+TIDELAKE_API tl_status tidelake_create_tag(tidelake_table *table, const char *tag, int64_t snapshot_id, int64_t retain_ms, tl_error *err);
+TIDELAKE_API tl_status tidelake_delete_tag(tidelake_table *table, const char *tag, tl_error *err);
+TIDELAKE_API tl_status tidelake_rename_tag(tidelake_table *table, const char *from, const char *to, tl_error *err);
+/** To a snapshot (> 0) or to a tag. */
+TIDELAKE_API tl_status tidelake_rollback(tidelake_table *table, int64_t snapshot_id, const char *tag, tl_error *err);
+/** Numbers < 0: as the table's options say. */
+TIDELAKE_API tl_status tidelake_expire(tidelake_table *table, int64_t retain_max, int64_t retain_min, int64_t retain_ms, int *expired,
+                                       tl_error *err);
+/** Drop the partitions that a spec names; a spec may leave keys out. */
+TIDELAKE_API tl_status tidelake_drop_partition(tidelake_table *table, const tidelake_option *spec, size_t n, tl_error *err);
+/** Check a table to the bottom; *report_json: {"snapshots":…,"problems":[…]}, tidelake_free(). *problems: how many. */
+TIDELAKE_API tl_status tidelake_fsck(tidelake_table *table, int all_snapshots, char **report_json, size_t *problems, tl_error *err);
+/** The newest snapshot: id (0 if there is none), kind and records; for reports. `kind` may be NULL. */
+TIDELAKE_API tl_status tidelake_latest(tidelake_table *table, int64_t *snapshot_id, const char **kind, int64_t *records, tl_error *err);
+/** Every option that a table can have, as JSON lines with key, type, default, effect and description; tidelake_free(). */
+TIDELAKE_API tl_status tidelake_options_json(char **out, tl_error *err);
+
+/** "1 h", "PT1H", "P1D", "30 s" to milliseconds. */
+TIDELAKE_API tl_status tidelake_parse_duration(const char *text, int64_t *ms, tl_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,55 @@
+/* Handles of the public API: thin shells around the rooms' own objects. */
+#ifndef TL_API_PRIVATE_H
+#define TL_API_PRIVATE_H
+
+#include <tidelake/tidelake.h>
+
+#include "table/table.h"
+
+struct tidelake_lake {
+    tl_fs *fs;
+    tl_catalog *catalog;
+};
+
+struct tidelake_table {
+    tidelake_lake *lake;
+    tl_table *table;
+    char *db;
+    char *name; /* without the database; with "$system" */
+    tl_options options;
+};
+
+struct tidelake_batch {
+    tl_batch *batch;
+};
+
+/* A batch read, or changes: `scan` is set then. */
+struct tidelake_rows {
+    tidelake_table *table;
+    tl_pool *pool; /* owned; NULL: none */
+    tl_reader *reader; /* batch read, or the split being read of a streaming read; NULL: none */
+    int32_t *columns;  /* of the batch read */
+    tl_predicate *predicate;
+    const tl_type *type;
+    /* changes */
+    tl_stream_scan *scan;
+    tl_splits splits;
+    size_t next_split;
+    int64_t snapshot_id;
+    int64_t to_snapshot;
+    int64_t poll_ms;
+    bool follow;
+    bool started;
+};
+
+/** Split "DB.TABLE" at its first dot; both strings are tl_free'd. */
+tl_status tl_api__split_name(const char *name, char **db, char **table, tl_error *err);
+tl_status tl_api__options(const tidelake_option *options, size_t n, tl_options *out, tl_error *err);
+/** A text that the caller releases with tidelake_free(). */
+tl_status tl_api__steal(tl_buf *buf, char **out, tl_error *err);
+tl_status tl_api__batch(tl_batch *batch_take, tidelake_batch **out, tl_error *err);
+/** Read a field of a caller's option struct only if the caller's version has it. */
+#define TL_API_HAS(options, field)                                                                                               \
+    ((options) != NULL && (options)->struct_bytes >= offsetof(__typeof__(*(options)), field) + sizeof((options)->field))
+
+#endif
