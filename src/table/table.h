@@ -55,10 +55,6 @@ typedef struct tl_option_def {
 } tl_option_def;
 const tl_option_def *tl_option_find(const char *key);
 const tl_option_def *tl_option_all(size_t *n);
-/** Values of options: `1 h`, `128 mb`, `42`. False if malformed. */
-bool tl_parse_duration_ms(const char *text, int64_t *out);
-bool tl_parse_memory_bytes(const char *text, int64_t *out);
-bool tl_parse_int64(const char *text, int64_t *out);
 
 typedef struct tl_alter { /* one change */
     enum { TL_ALTER_SET_OPTION, TL_ALTER_RESET_OPTION, TL_ALTER_COMMENT, TL_ALTER_ADD_COLUMN, TL_ALTER_DROP_COLUMN, TL_ALTER_RENAME_COLUMN,
@@ -67,10 +63,7 @@ typedef struct tl_alter { /* one change */
     const char *value;  /* option value, new name, comment, default; NULL to remove */
     const tl_type *type; /* of ADD_COLUMN, COLUMN_TYPE; of COLUMN_NULLABLE only its `nullable` counts (or see `nullable`) */
     bool first;         /* position: first, last, or after or before another column */
-    const char *after;  /* position: behind this column … */
-    const char *before; /* … or in front of it … */
-    bool last;          /* … or at the end */
-    bool keep_nullability; /* COLUMN_TYPE: leave NULL/NOT NULL as it is */
+    const char *after;
     /* later additions; zero is right for those who do not know them */
     char *const *path;  /* column as a path instead of `name` */
     int32_t n_path;
@@ -203,7 +196,7 @@ tl_status tl_table_maintain(tl_table *table, tl_error *err);
 /* ---- maintenance ---- */
 
 /** A compaction job of its own: keyed buckets (full: everything to the top), small files of append tables; commits. */
-tl_status tl_table_compact(tl_table *table, bool full, tl_pool *pool, tl_commit_result *out, tl_error *err);
+tl_status tl_table_compact(tl_table *table, const char *user /* NULL: random */, bool full, tl_pool *pool, tl_commit_result *out, tl_error *err);
 tl_status tl_table_create_tag(tl_table *table, const char *name, int64_t snapshot_id /* 0: latest */, int64_t retained_ms /* TL_ABSENT */, tl_error *err);
 tl_status tl_table_delete_tag(tl_table *table, const char *name, tl_error *err);
 tl_status tl_table_rename_tag(tl_table *table, const char *from, const char *to, tl_error *err);
