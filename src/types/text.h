@@ -10,16 +10,27 @@
 tl_status tl_text_append_json(tl_buf *buf, const tl_column *col, int64_t i);
 /** Append `{"a":1,…}` of row `i` of a batch, without a line end. `with_kind` puts "_kind" first; snapshot > 0 "_snapshot" before it. */
 tl_status tl_text_append_json_row(tl_buf *buf, const tl_batch *batch, int64_t i, bool with_kind, int64_t snapshot);
-/** Parse the JSON form of one value into the builder; errors name value and type. Numbers also from strings, as the oracle takes them. */
+/** Lines of rows [from, from+count), each with a line end; `with_snapshot` takes it from the batch. Faster than row by row. */
+tl_status tl_text_append_json_lines(tl_buf *buf, const tl_batch *batch, int64_t from, int64_t count, bool with_kind,
+                                    bool with_snapshot);
+/**
+ * Parse the JSON form of one value into the builder; errors name value and type. Numbers also from strings, as the oracle takes
+ * them; a MAP also from an object; a decimal beyond its precision becomes NULL, as in the reference. NULL (JSON null, or `json`
+ * == NULL) is appended whether or not the type allows it: the caller checks. After an error, tl_builder_truncate() helps.
+ */
 tl_status tl_text_read_json(const tl_json *json, const tl_type *type, tl_builder *builder, tl_error *err);
 /** Plain text (CSV cells, tables for eyes): strings as they are, others as JSON without quotes; NULL appends nothing. */
 tl_status tl_text_append_plain(tl_buf *buf, const tl_column *col, int64_t i);
-/** Parse plain text of any scalar type (CSV cells, partition values, option values, SQL literals). */
+/**
+ * Parse plain text (CSV cells, partition values, option values, SQL literals). What append_plain gives is read back; beyond
+ * that the reference's cast from STRING: BOOLEAN also t/f, yes/no, 1/0; DATE and TIME also as numbers (epoch day, milliseconds),
+ * timestamps also as epoch numbers of precision 0, 3, 6 or 9. Binary is hexadecimal, nested types are JSON.
+ */
 tl_status tl_text_read_plain(tl_bytes_view text, const tl_type *type, tl_builder *builder, tl_error *err);
 
-/** Java's text of an internal value: partition directories with partition.legacy-name=true (format reference §1). */
+/** Java's text of an internal value: partition directories with partition.legacy-name=true (format reference §1). Scalars only. */
 tl_status tl_text_append_java(tl_buf *buf, const tl_column *col, int64_t i);
-/** SQL cast to STRING as the reference does it: partition.legacy-name=false, system tables. */
+/** SQL cast to STRING as the reference does it (local time zone: UTC): partition.legacy-name=false, system tables. NULL: "null". */
 tl_status tl_text_append_cast(tl_buf *buf, const tl_column *col, int64_t i);
 
 /** C's shortest %.{p}g that reads back (the text form of DOUBLE and FLOAT). */
