@@ -39,6 +39,8 @@ tl_room(catalog tl_meta)
 tl_room(table tl_lsm tl_catalog)
 tl_room(lookup tl_table)
 tl_room(connect tl_types tl_io)
+tl_room(sql tl_lookup tl_connect ${CMAKE_DL_LIBS})
+include(cmake/Lemon.cmake)
 
 include(cmake/DuckDB.cmake OPTIONAL)
 include(cmake/Program.cmake OPTIONAL)
