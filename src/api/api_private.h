@@ -48,6 +48,8 @@ tl_status tl_api__options(const tidelake_option *options, size_t n, tl_options *
 /** A text that the caller releases with tidelake_free(). */
 tl_status tl_api__steal(tl_buf *buf, char **out, tl_error *err);
 tl_status tl_api__batch(tl_batch *batch_take, tidelake_batch **out, tl_error *err);
+/** Several pieces as one allocation: descriptors first, then the bytes. */
+tl_status tl_api__pack(tl_buf *pieces, size_t n, tidelake_bytes **out, tl_error *err);
 /** Read a field of a caller's option struct only if the caller's version has it. */
 #define TL_API_HAS(options, field)                                                                                               \
     ((options) != NULL && (options)->struct_bytes >= offsetof(__typeof__(*(options)), field) + sizeof((options)->field))

@@ -115,19 +115,16 @@ tl_status tidelake_create_table(tidelake_lake *lake, const char *name, const cha
 
 /* ---- changes ---- */
 
-/* A column is a name, or a path into nested rows: ["r","x"] is "r.x". */
-static char *path_of(tl_arena *arena, const tl_json *name)
+/* A column is a name, or a path into nested rows: ["r","x"]. */
+static tl_status column_of(tl_arena *arena, const tl_json *name, tl_alter *out, tl_error *err)
 {
-    if (name == NULL || name->kind != TL_JSON_ARRAY)
-        return tl_json_strdup(arena, name);
-    char *path = NULL;
-    for (const tl_json *part = name->child; part != NULL; part = part->next) {
-        char *text = tl_json_strdup(arena, part);
-        if (text == NULL)
-            return NULL;
-        path = path == NULL ? text : tl_arena_strf(arena, "%s.%s", path, text);
-    }
-    return path;
+    json_list path = {NULL, 0};
+    if (name != NULL && name->kind == TL_JSON_ARRAY)
+        TL_TRY(strings_of(arena, name, "name", &path, err));
+    out->path = path.items;
+    out->n_path = path.n;
+    out->name = path.n > 0 ? path.items[path.n - 1] : tl_json_strdup(arena, name);
+    return TL_OK;
 }
 
 static const struct {
@@ -135,10 +132,10 @@ static const struct {
     int kind;
     const char *value; /* member that holds `value` */
 } change_kinds[] = {
-    {"addColumn", TL_ALTER_ADD_COLUMN, "comment"},       {"dropColumn", TL_ALTER_DROP_COLUMN, NULL},
+    {"addColumn", TL_ALTER_ADD_COLUMN, NULL},            {"dropColumn", TL_ALTER_DROP_COLUMN, NULL},
     {"renameColumn", TL_ALTER_RENAME_COLUMN, "to"},      {"updateType", TL_ALTER_COLUMN_TYPE, NULL},
     {"updateComment", TL_ALTER_COLUMN_COMMENT, "comment"}, {"updateDefault", TL_ALTER_COLUMN_DEFAULT, "default"},
-    {"updateNullability", TL_ALTER_COLUMN_NULLABLE, "nullable"}, {"moveColumn", TL_ALTER_COLUMN_POSITION, NULL},
+    {"updateNullability", TL_ALTER_COLUMN_NULLABLE, NULL}, {"moveColumn", TL_ALTER_COLUMN_POSITION, NULL},
     {"setOption", TL_ALTER_SET_OPTION, "value"},         {"removeOption", TL_ALTER_RESET_OPTION, NULL},
     {"tableComment", TL_ALTER_COMMENT, "comment"},
 };
@@ -153,7 +150,7 @@ static tl_status parse_change(tl_arena *arena, const tl_json *json, tl_alter *ou
     *out = (tl_alter){0};
     out->kind = (__typeof__(out->kind))change_kinds[i].kind;
     bool is_option = out->kind == TL_ALTER_SET_OPTION || out->kind == TL_ALTER_RESET_OPTION;
-    out->name = path_of(arena, tl_json_get(json, is_option ? "key" : "name"));
+    TL_TRY(column_of(arena, tl_json_get(json, is_option ? "key" : "name"), out, err));
     if (out->name == NULL && out->kind != TL_ALTER_COMMENT)
         return tl_error_set(err, TL_E_INVALID, "%s needs \"%s\"", change_kinds[i].op, is_option ? "key" : "name");
     if (change_kinds[i].value != NULL) {
@@ -163,17 +160,14 @@ static tl_status parse_change(tl_arena *arena, const tl_json *json, tl_alter *ou
             out->value = tl_arena_strndup(arena, (const char *)text.data, text.len);
         }
     }
-    bool first = false;
-    (void)tl_json_bool(tl_json_get(json, "first"), &first); /* absent: false */
-    out->first = first;
     out->after = tl_json_strdup(arena, tl_json_get(json, "after"));
     out->before = tl_json_strdup(arena, tl_json_get(json, "before"));
-    bool last = false;
-    (void)tl_json_bool(tl_json_get(json, "last"), &last);
-    out->last = last;
-    bool keep = false;
-    (void)tl_json_bool(tl_json_get(json, "keepNullability"), &keep);
-    out->keep_nullability = keep;
+    out->comment = tl_json_strdup(arena, tl_json_get(json, "comment"));
+    /* Flags that are absent stay false. */
+    (void)tl_json_bool(tl_json_get(json, "first"), &out->first);
+    (void)tl_json_bool(tl_json_get(json, "last"), &out->last);
+    (void)tl_json_bool(tl_json_get(json, "nullable"), &out->nullable);
+    (void)tl_json_bool(tl_json_get(json, "keepNullability"), &out->keep_nullability);
     const tl_json *type = tl_json_get(json, "type");
     if (type != NULL)
         TL_TRY(tl_type_parse(type->text, &out->type, err));

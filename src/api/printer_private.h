@@ -1,0 +1,48 @@
+/* The printer and its formats: one file per family, chosen once by name. */
+#ifndef TL_API_PRINTER_PRIVATE_H
+#define TL_API_PRINTER_PRIVATE_H
+
+#include "api/api_private.h"
+#include "types/text.h"
+
+#define PRINTER_FLUSH_BYTES ((size_t)256 << 10)
+
+typedef struct printer_format {
+    const char *name;
+    tl_status (*start)(tidelake_printer *p, tl_error *err); /* NULL: nothing to do */
+    tl_status (*print)(tidelake_printer *p, const tl_batch *batch, tl_error *err);
+    tl_status (*finish)(tidelake_printer *p, tl_error *err);
+    void (*close)(tidelake_printer *p); /* frees `state`; NULL: there is none */
+} printer_format;
+
+typedef struct printer_line {
+    size_t from; /* in `out` */
+    size_t len;
+} printer_line;
+
+struct tidelake_printer {
+    const printer_format *format;
+    const tl_type *type; /* ROW of what is printed */
+    tidelake_write_fn write;
+    void *ctx;
+    bool kinds, snapshots, sorted;
+    int64_t max_width;
+    char *replace, *replacement;
+    tl_buf out;
+    tl_buf cell;
+    printer_line *lines; /* sorted JSON lines */
+    size_t n_lines, cap_lines;
+    char **cells; /* table: texts row by row; NULL is NULL */
+    size_t n_cells, cap_cells;
+    int64_t rows_printed; /* table */
+    void *state; /* of a format */
+};
+
+/** Write p->out out. */
+tl_status tl_printer__flush(tidelake_printer *p, tl_error *err);
+
+tl_status tl_printer__table_print(tidelake_printer *p, const tl_batch *batch, tl_error *err);
+tl_status tl_printer__table_finish(tidelake_printer *p, tl_error *err);
+void tl_printer__table_close(tidelake_printer *p);
+
+#endif

@@ -1,0 +1,250 @@
+/* Writing and committing. */
+#include "api/api_private.h"
+
+#include "types/arrow.h"
+
+struct tidelake_writer {
+    tidelake_table *table; /* the caller's, for its name */
+    tl_table *target;      /* with write-only as the compaction mode wants it; owned */
+    tl_pool *pool;
+    tl_table_writer *writer;
+    char *user;
+    tidelake_compaction compaction;
+    bool overwrite;
+    bool has_partition;
+    tl_options partition;
+    int64_t last_identifier;
+};
+
+/* The caller's options with write-only set for this writer, as the reference's own writers are told. */
+static tl_status open_target(tidelake_writer *w, tl_error *err)
+{
+    tl_options options;
+    if (tl_options_dup(&w->table->options, &options) != TL_OK)
+        return tl_nomem(err, "options");
+    tl_status status = TL_OK;
+    if (w->compaction == TIDELAKE_COMPACT_NONE)
+        status = tl_options_set(&options, "write-only", "true") == TL_OK ? TL_OK : tl_nomem(err, "options");
+    else if (w->compaction == TIDELAKE_COMPACT_FULL)
+        status = tl_options_set(&options, "write-only", "false") == TL_OK ? TL_OK : tl_nomem(err, "options");
+    if (status == TL_OK)
+        status = tl_table_open(w->table->lake->catalog, w->table->db, w->table->name, &options, &w->target, err);
+    tl_options_deinit(&options);
+    return status;
+}
+
+static tl_status find_last_identifier(tl_table *table, const char *user, int64_t *out, tl_error *err)
+{
+    tl_snapshot *snap;
+    tl_status status = tl_table_latest_of_user(table, user, &snap, err);
+    if (status == TL_E_NOT_FOUND) {
+        *out = 0;
+        return TL_OK;
+    }
+    TL_TRY(status);
+    *out = snap->commit_identifier;
+    tl_snapshot_free(snap);
+    return TL_OK;
+}
+
+static tl_status open_writer(tidelake_writer *w, const tidelake_write_options *options, tl_error *err)
+{
+    w->compaction = TL_API_HAS(options, compaction) ? options->compaction : TIDELAKE_COMPACT_AUTO;
+    w->overwrite = TL_API_HAS(options, overwrite) && options->overwrite != 0;
+    if (TL_API_HAS(options, n_overwrite_partition) && options->overwrite_partition != NULL) {
+        w->has_partition = true;
+        TL_TRY(tl_api__options(options->overwrite_partition, options->n_overwrite_partition, &w->partition, err));
+    }
+    if (TL_API_HAS(options, commit_user) && options->commit_user != NULL) {
+        w->user = tl_strdup(options->commit_user);
+    } else {
+        char uuid[37];
+        tl_uuid(uuid);
+        w->user = tl_strdup(uuid);
+    }
+    if (w->user == NULL)
+        return tl_nomem(err, "commit user");
+    TL_TRY(open_target(w, err));
+    TL_TRY(find_last_identifier(w->target, w->user, &w->last_identifier, err));
+    if (TL_API_HAS(options, threads) && options->threads > 0)
+        TL_TRY(tl_pool_create(options->threads, &w->pool, err));
+    tl_write_options spec = {.pool = w->pool, .ignore_previous = w->overwrite && !w->has_partition};
+    return tl_table_writer_create(w->target, &spec, &w->writer, err);
+}
+
+tl_status tidelake_writer_open(tidelake_table *table, const tidelake_write_options *options, tidelake_writer **out, tl_error *err)
+{
+    tidelake_writer *w = tl_calloc(1, sizeof *w);
+    if (w == NULL)
+        return tl_nomem(err, "writer");
+    w->table = table;
+    tl_status status = open_writer(w, options, err);
+    if (status != TL_OK) {
+        tidelake_writer_close(w);
+        return tl_error_wrap(err, status, "table '%s.%s'", table->db, table->name);
+    }
+    *out = w;
+    return TL_OK;
+}
+
+void tidelake_writer_close(tidelake_writer *w)
+{
+    if (w == NULL)
+        return;
+    tl_table_writer_free(w->writer);
+    tl_table_free(w->target);
+    tl_pool_free(w->pool);
+    tl_options_deinit(&w->partition);
+    tl_free(w->user);
+    tl_free(w);
+}
+
+tl_status tidelake_writer_write_batch(tidelake_writer *w, const tidelake_batch *batch, tl_error *err)
+{
+    return tl_error_wrap(err, tl_table_writer_write(w->writer, batch->batch, err), "table '%s.%s'", w->table->db, w->table->name);
+}
+
+tl_status tidelake_writer_write(tidelake_writer *w, struct ArrowArray *array, const struct ArrowSchema *schema, const uint8_t *kinds, tl_error *err)
+{
+    TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
+    TL_TRY(tl_arrow_import_batch(array, schema, tl_table_row_type(w->target), &batch, err));
+    if (kinds != NULL) {
+        for (int64_t i = 0; i < batch->n_rows; i++)
+            if (kinds[i] > TL_KIND_DELETE)
+                return tl_error_set(err, TL_E_INVALID, "row %lld has the kind %d; 0 to 3 are allowed", (long long)i, kinds[i]);
+        batch->row_kind = tl_memdup(kinds, (size_t)batch->n_rows);
+        if (batch->row_kind == NULL)
+            return tl_nomem(err, "row kinds");
+    }
+    return tl_error_wrap(err, tl_table_writer_write(w->writer, batch, err), "table '%s.%s'", w->table->db, w->table->name);
+}
+
+static tl_status fill_commit(const tidelake_commit_options *options, const char *user, int64_t next_identifier, tl_options *properties,
+                             tl_commit_spec *spec, tl_error *err)
+{
+    *spec = (tl_commit_spec){.user = user, .identifier = next_identifier, .watermark = TL_ABSENT, .ignore_empty = true};
+    if (TL_API_HAS(options, identifier) && options->identifier > 0)
+        spec->identifier = options->identifier;
+    if (TL_API_HAS(options, watermark))
+        spec->watermark = options->watermark;
+    if (TL_API_HAS(options, n_properties) && options->n_properties > 0) {
+        TL_TRY(tl_api__options(options->properties, options->n_properties, properties, err));
+        spec->properties = properties;
+    }
+    return TL_OK;
+}
+
+static void tell(const tl_commit_result *from, tidelake_commit_result *to)
+{
+    if (to != NULL)
+        *to = (tidelake_commit_result){from->snapshot_id, from->snapshots, from->compaction_dropped, from->retries};
+}
+
+static tl_status prepare(tidelake_writer *w, tl_commit_messages *messages, tl_error *err)
+{
+    if (w->compaction == TIDELAKE_COMPACT_FULL)
+        TL_TRY(tl_table_writer_compact(w->writer, true, err));
+    return tl_table_writer_prepare(w->writer, w->compaction != TIDELAKE_COMPACT_NONE, messages, err);
+}
+
+/* Files of an append table without buckets are not compacted by their writer: a job of its own does it. */
+static tl_status compact_unaware(tidelake_writer *w, tidelake_commit_result *result, tl_error *err)
+{
+    const tl_table_schema *schema = tl_table_schema_of(w->target);
+    const char *bucket = tl_table_option(w->target, "bucket");
+    if (schema->n_primary_keys > 0 || (bucket != NULL && strcmp(bucket, "-1") != 0))
+        return TL_OK;
+    tl_commit_result done = {0};
+    TL_TRY(tl_table_compact(w->target, w->user, true, w->pool, &done, err));
+    if (done.snapshots > 0) {
+        tell(&done, result);
+        w->last_identifier++;
+    }
+    return TL_OK;
+}
+
+tl_status tidelake_writer_commit(tidelake_writer *w, const tidelake_commit_options *options, tidelake_commit_result *result, tl_error *err)
+{
+    tl_options properties = {0};
+    tl_commit_messages messages = {0};
+    tl_commit_spec spec;
+    tl_commit_result done = {0};
+    tl_status status = fill_commit(options, w->user, w->last_identifier + 1, &properties, &spec, err);
+    spec.overwrite = w->overwrite;
+    spec.overwrite_partition = w->has_partition ? &w->partition : NULL;
+    if (status == TL_OK)
+        status = prepare(w, &messages, err);
+    if (status == TL_OK)
+        status = tl_table_commit(w->target, &spec, &messages, &done, err);
+    if (status == TL_OK) {
+        w->last_identifier = spec.identifier;
+        tell(&done, result);
+        status = tl_table_writer_committed(w->writer, &done, err);
+    }
+    if (status == TL_OK && w->compaction == TIDELAKE_COMPACT_FULL)
+        status = compact_unaware(w, result, err);
+    if (status == TL_OK)
+        status = tl_table_maintain(w->target, err);
+    tl_commit_messages_deinit(&messages);
+    tl_options_deinit(&properties);
+    return tl_error_wrap(err, status, "table '%s.%s'", w->table->db, w->table->name);
+}
+
+tl_status tidelake_writer_prepare(tidelake_writer *w, tidelake_bytes **out, size_t *n, tl_error *err)
+{
+    tl_commit_messages messages = {0};
+    TL_TRY(prepare(w, &messages, err));
+    tl_buf *pieces = tl_calloc(messages.n + 1, sizeof *pieces);
+    tl_status status = pieces == NULL ? tl_nomem(err, "messages") : TL_OK;
+    for (size_t i = 0; i < messages.n && status == TL_OK; i++)
+        status = tl_commit_message_serialize(&messages.items[i], &pieces[i], err);
+    if (status == TL_OK)
+        status = tl_api__pack(pieces, messages.n, out, err);
+    if (status == TL_OK)
+        *n = messages.n;
+    for (size_t i = 0; pieces != NULL && i < messages.n; i++)
+        tl_buf_deinit(&pieces[i]);
+    tl_free(pieces);
+    tl_commit_messages_deinit(&messages);
+    return status;
+}
+
+tl_status tidelake_commit_prepared(tidelake_table *table, const char *commit_user, const tidelake_bytes *pieces, size_t n,
+                                   const tidelake_commit_options *options, tidelake_commit_result *result, tl_error *err)
+{
+    tl_commit_messages messages = {0};
+    messages.items = tl_calloc(n + 1, sizeof *messages.items);
+    if (messages.items == NULL)
+        return tl_nomem(err, "messages");
+    messages.cap = n + 1;
+    tl_status status = TL_OK;
+    for (size_t i = 0; i < n && status == TL_OK; i++) {
+        status = tl_commit_message_deserialize((tl_bytes_view){pieces[i].data, pieces[i].len}, &messages.items[i], err);
+        messages.n += status == TL_OK;
+    }
+    tl_options properties = {0};
+    tl_commit_spec spec;
+    tl_commit_result done = {0};
+    if (status == TL_OK)
+        status = fill_commit(options, commit_user, TL_COMMIT_BATCH, &properties, &spec, err);
+    if (status == TL_OK)
+        status = tl_table_commit(table->table, &spec, &messages, &done, err);
+    if (status == TL_OK)
+        tell(&done, result);
+    tl_options_deinit(&properties);
+    tl_commit_messages_deinit(&messages);
+    return status;
+}
+
+tl_status tidelake_compact(tidelake_table *table, const char *commit_user, int full, int threads, tidelake_commit_result *result, tl_error *err)
+{
+    tl_pool *pool = NULL;
+    if (threads > 1)
+        TL_TRY(tl_pool_create(threads, &pool, err));
+    tl_commit_result done = {0};
+    tl_status status = tl_table_compact(table->table, commit_user, full != 0, pool, &done, err);
+    tl_pool_free(pool);
+    if (status == TL_OK)
+        tell(&done, result);
+    return tl_error_wrap(err, status, "table '%s.%s'", table->db, table->name);
+}

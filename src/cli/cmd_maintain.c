@@ -1,0 +1,158 @@
+/* Commands that keep tables in shape: compact, expire, tags, rollback, partitions, fsck. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+int cmd_compact(const cli_args *args)
+{
+    cli_table t;
+    tidelake_option extra[] = {{"write-only", "false"}};
+    int64_t threads = 1;
+    if (!cli_int(args, "threads", 1, &threads))
+        return CLI_EXIT_USAGE;
+    if (!cli_open_table(args, extra, 1, &t))
+        return CLI_EXIT_FAILED;
+    tl_error err;
+    tl_status status = tidelake_compact(t.table, cli_value(args, "commit-user", NULL), cli_has(args, "full"), (int)threads, NULL, &err);
+    int rc = status == TL_OK ? cli_report(t.table) : cli_fail(&err);
+    cli_close_table(&t);
+    return rc;
+}
+
+static bool duration(const cli_args *args, const char *name, int64_t *out)
+{
+    const char *text = cli_value(args, name, NULL);
+    tl_error err;
+    if (text == NULL || tidelake_parse_duration(text, out, &err) == TL_OK)
+        return true;
+    (void)cli_usage(args->command, "'--%s %s': %s", name, text, err.message);
+    return false;
+}
+
+int cmd_expire(const cli_args *args)
+{
+    int64_t retain_max = -1, retain_min = 1, retain_ms = 0;
+    if (!cli_int(args, "retain-max", 1, &retain_max) || !cli_int(args, "retain-min", 1, &retain_min) || !duration(args, "retain", &retain_ms))
+        return CLI_EXIT_USAGE;
+    cli_table t;
+    if (!cli_open_table(args, NULL, 0, &t))
+        return CLI_EXIT_FAILED;
+    tl_error err;
+    int expired = 0;
+    tl_status status = tidelake_expire(t.table, retain_max, retain_min, retain_ms, &expired, &err);
+    cli_close_table(&t);
+    if (status != TL_OK)
+        return cli_fail(&err);
+    printf("{\"expired\":%d,\"expiredChangelogs\":0}\n", expired);
+    return CLI_EXIT_OK;
+}
+
+int cmd_rollback(const cli_args *args)
+{
+    int64_t snapshot = 0;
+    if (!cli_int(args, "to-snapshot", 1, &snapshot))
+        return CLI_EXIT_USAGE;
+    const char *tag = cli_value(args, "to-tag", NULL);
+    if ((snapshot == 0) == (tag == NULL))
+        return cli_usage(args->command, "where to? Give --to-snapshot N or --to-tag TAG");
+    cli_table t;
+    if (!cli_open_table(args, NULL, 0, &t))
+        return CLI_EXIT_FAILED;
+    tl_error err;
+    tl_status status = tidelake_rollback(t.table, snapshot, tag, &err);
+    int rc = status == TL_OK ? cli_report(t.table) : cli_fail(&err);
+    cli_close_table(&t);
+    return rc;
+}
+
+/* ---- tags ---- */
+
+static int tell_tag(const cli_args *args, tl_status status, const tl_error *err)
+{
+    if (status != TL_OK)
+        return cli_fail(err);
+    printf("{\"tag\":");
+    cli_print_json_string(stdout, args->params[1]);
+    printf("}\n");
+    return CLI_EXIT_OK;
+}
+
+int cmd_tag_create(const cli_args *args)
+{
+    int64_t snapshot = 0, retain_ms = -1;
+    if (!cli_int(args, "snapshot", 1, &snapshot) || !duration(args, "retain", &retain_ms))
+        return CLI_EXIT_USAGE;
+    cli_table t;
+    if (!cli_open_table(args, NULL, 0, &t))
+        return CLI_EXIT_FAILED;
+    tl_error err;
+    int rc = tell_tag(args, tidelake_create_tag(t.table, args->params[1], snapshot, retain_ms, &err), &err);
+    cli_close_table(&t);
+    return rc;
+}
+
+int cmd_tag_delete(const cli_args *args)
+{
+    cli_table t;
+    if (!cli_open_table(args, NULL, 0, &t))
+        return CLI_EXIT_FAILED;
+    tl_error err;
+    int rc = tell_tag(args, tidelake_delete_tag(t.table, args->params[1], &err), &err);
+    cli_close_table(&t);
+    return rc;
+}
+
+int cmd_tag_rename(const cli_args *args)
+{
+    cli_table t;
+    if (!cli_open_table(args, NULL, 0, &t))
+        return CLI_EXIT_FAILED;
+    tl_error err;
+    int rc = tell_tag(args, tidelake_rename_tag(t.table, args->params[1], args->params[2], &err), &err);
+    cli_close_table(&t);
+    return rc;
+}
+
+/* ---- partitions and fsck ---- */
+
+int cmd_drop_partition(const cli_args *args)
+{
+    cli_table t;
+    if (!cli_open_table(args, NULL, 0, &t))
+        return CLI_EXIT_FAILED;
+    int rc = CLI_EXIT_OK;
+    for (int i = 1; i < args->n_params && rc == CLI_EXIT_OK; i++) {
+        char *text = strdup(args->params[i]);
+        tidelake_option *spec = NULL;
+        size_t n;
+        tl_error err;
+        if (text == NULL || !cli_parse_partition(args, text, &spec, &n))
+            rc = CLI_EXIT_USAGE;
+        else if (tidelake_drop_partition(t.table, spec, n, &err) != TL_OK)
+            rc = cli_fail(&err);
+        free(spec);
+        free(text);
+    }
+    if (rc == CLI_EXIT_OK)
+        rc = cli_report(t.table);
+    cli_close_table(&t);
+    return rc;
+}
+
+int cmd_fsck(const cli_args *args)
+{
+    cli_table t;
+    if (!cli_open_table(args, NULL, 0, &t))
+        return CLI_EXIT_FAILED;
+    tl_error err;
+    char *report;
+    size_t problems = 0;
+    tl_status status = tidelake_fsck(t.table, cli_has(args, "all"), &report, &problems, &err);
+    cli_close_table(&t);
+    if (status != TL_OK)
+        return cli_fail(&err);
+    printf("%s\n", report);
+    tidelake_free(report);
+    return problems == 0 ? CLI_EXIT_OK : CLI_EXIT_FAILED;
+}

@@ -1,0 +1,239 @@
+/* Commands that move rows: write, read, changelog. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* ---- write ---- */
+
+static bool write_options(const cli_args *args, tidelake_write_options *options)
+{
+    const char *mode = cli_value(args, "compact", "auto");
+    static const char *const modes[] = {"auto", "none", "full"};
+    size_t m = 0;
+    while (m < 3 && strcmp(mode, modes[m]) != 0)
+        m++;
+    if (m == 3) {
+        (void)cli_usage(args->command, "'--compact %s': auto, none or full is expected", mode);
+        return false;
+    }
+    int64_t threads = 0;
+    if (!cli_int(args, "threads", 0, &threads))
+        return false;
+    *options = (tidelake_write_options)TIDELAKE_WRITE_INIT;
+    options->compaction = (tidelake_compaction)m;
+    options->commit_user = cli_value(args, "commit-user", NULL);
+    options->overwrite = cli_has(args, "overwrite");
+    options->threads = (int)threads;
+    return true;
+}
+
+typedef struct write_job {
+    const cli_args *args;
+    cli_table t;
+    tidelake_write_options options;
+    tidelake_commit_options commit;
+    tidelake_input *input;
+    tidelake_writer *writer; /* NULL between commits unless --stream */
+    cli_progress progress;
+    int64_t rows;
+} write_job;
+
+static tl_status commit_batch(write_job *job, tl_error *err)
+{
+    tl_status status = tidelake_writer_commit(job->writer, &job->commit, NULL, err);
+    if (status == TL_OK && !cli_has(job->args, "stream")) {
+        tidelake_writer_close(job->writer);
+        job->writer = NULL;
+    }
+    if (status == TL_OK && cli_report(job->t.table) != CLI_EXIT_OK)
+        status = TL_E_IO;
+    return status;
+}
+
+static tl_status write_rows(write_job *job, tl_error *err)
+{
+    for (bool pending = false;;) {
+        tidelake_batch *batch;
+        int commit;
+        tl_status status = tidelake_input_next(job->input, &batch, &commit, err);
+        if (status != TL_OK)
+            return status;
+        if (batch == NULL)
+            return pending ? commit_batch(job, err) : TL_OK;
+        if (job->writer == NULL)
+            status = tidelake_writer_open(job->t.table, &job->options, &job->writer, err);
+        if (status == TL_OK)
+            status = tidelake_writer_write_batch(job->writer, batch, err);
+        job->rows += tidelake_batch_rows(batch);
+        tidelake_batch_free(batch);
+        pending = true;
+        if (status == TL_OK && commit) {
+            status = commit_batch(job, err);
+            pending = false;
+        }
+        if (status != TL_OK)
+            return status;
+        int64_t done, total;
+        tidelake_input_progress(job->input, &done, &total);
+        cli_progress_update(&job->progress, job->rows, done, total);
+    }
+}
+
+int cmd_write(const cli_args *args)
+{
+    write_job job = {.args = args, .commit = TIDELAKE_COMMIT_INIT};
+    tidelake_option *partition = NULL;
+    const char *overwrite = cli_value(args, "overwrite", NULL);
+    char *partition_text = overwrite == NULL ? NULL : strdup(overwrite);
+    size_t n = 0;
+    int rc = CLI_EXIT_USAGE;
+    int64_t watermark = INT64_MIN;
+    if (write_options(args, &job.options) && cli_int(args, "watermark", INT64_MIN + 1, &watermark) &&
+        (partition_text == NULL || cli_parse_partition(args, partition_text, &partition, &n))) {
+        job.options.overwrite_partition = partition;
+        job.options.n_overwrite_partition = n;
+        job.commit.watermark = watermark;
+        rc = CLI_EXIT_FAILED;
+        if (cli_open_table(args, NULL, 0, &job.t)) {
+            tl_error err;
+            tl_status status = tidelake_input_open(job.t.table, args->params[1], cli_value(args, "input-format", NULL), &job.input, &err);
+            cli_progress_start(&job.progress, args, "writing");
+            if (status == TL_OK)
+                status = write_rows(&job, &err);
+            cli_progress_end(&job.progress);
+            rc = status == TL_OK ? CLI_EXIT_OK : cli_fail(&err);
+            tidelake_writer_close(job.writer);
+            tidelake_input_close(job.input);
+            cli_close_table(&job.t);
+        }
+    }
+    free(partition);
+    free(partition_text);
+    return rc;
+}
+
+/* ---- read ---- */
+
+/* "a,b,c" into an array of names pointing into `text`. */
+static size_t split_names(char *text, const char **names)
+{
+    size_t n = 0;
+    for (char *p = text; p != NULL; n++) {
+        names[n] = p;
+        p = strchr(p, ',');
+        if (p != NULL)
+            *p++ = '\0';
+    }
+    return n;
+}
+
+static bool is_system(const char *name)
+{
+    return strchr(name, '$') != NULL;
+}
+
+static int read_table(const cli_args *args, tidelake_read_options *options, cli_table *t)
+{
+    tidelake_rows *rows;
+    tl_error err;
+    if (tidelake_read(t->table, options, &rows, &err) != TL_OK)
+        return cli_fail(&err);
+    bool sorted = strcmp(cli_value(args, "order", "bytes"), "scan") != 0;
+    cli_output out;
+    bool ok = cli_output_open(args, rows, options->kinds, false, sorted, is_system(args->params[0]), &out);
+    if (ok)
+        ok = cli_output_close(&out, cli_print_all(rows, &out));
+    tidelake_rows_free(rows);
+    return ok ? CLI_EXIT_OK : CLI_EXIT_FAILED;
+}
+
+static size_t travel_options(const cli_args *args, tidelake_option *extra)
+{
+    static const char *const names[][2] = {{"snapshot", "scan.snapshot-id"}, {"tag", "scan.tag-name"}, {"timestamp-millis", "scan.timestamp-millis"}};
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (cli_has(args, names[i][0]))
+            extra[n++] = (tidelake_option){names[i][1], cli_value(args, names[i][0], NULL)};
+    return n;
+}
+
+int cmd_read(const cli_args *args)
+{
+    tidelake_read_options options = TIDELAKE_READ_INIT;
+    int64_t threads = 1;
+    if (!cli_int(args, "limit", 0, &options.limit) || !cli_int(args, "threads", 1, &threads))
+        return CLI_EXIT_USAGE;
+    const char *columns = cli_value(args, "columns", NULL);
+    char *text = columns == NULL ? NULL : strdup(columns);
+    const char **names = calloc(columns == NULL ? 1 : strlen(columns) + 1, sizeof *names);
+    int rc = CLI_EXIT_FAILED;
+    tidelake_option extra[3];
+    size_t n_extra = travel_options(args, extra);
+    cli_table t;
+    if (names != NULL && cli_open_table(args, extra, n_extra, &t)) {
+        options.columns = text == NULL ? NULL : names;
+        options.n_columns = text == NULL ? 0 : split_names(text, names);
+        options.where = cli_value(args, "where", NULL);
+        options.kinds = cli_has(args, "kinds");
+        options.threads = (int)threads;
+        rc = read_table(args, &options, &t);
+        cli_close_table(&t);
+    }
+    free(text);
+    free(names);
+    return rc;
+}
+
+/* ---- changelog ---- */
+
+static bool starts_elsewhere(const cli_args *args)
+{
+    for (int i = 0; i < args->n_parsed; i++) {
+        const char *value = args->parsed[i].value;
+        if (strcmp(args->parsed[i].option->name, "option") == 0 &&
+            (strncmp(value, "scan.mode=", 10) == 0 || strncmp(value, "consumer-id=", 12) == 0))
+            return true;
+    }
+    return false;
+}
+
+int cmd_changelog(const cli_args *args)
+{
+    tidelake_changes_options options = TIDELAKE_CHANGES_INIT;
+    if (!cli_int(args, "to", 0, &options.to_snapshot))
+        return CLI_EXIT_USAGE;
+    options.follow = cli_has(args, "follow");
+    tidelake_option start[] = {{"scan.mode", "from-snapshot"}, {"scan.snapshot-id", cli_value(args, "from", "1")}};
+    cli_table t;
+    if (!cli_open_table(args, start, starts_elsewhere(args) ? 0 : 2, &t))
+        return CLI_EXIT_FAILED;
+    tidelake_rows *rows;
+    tl_error err;
+    int rc = CLI_EXIT_FAILED;
+    if (tidelake_changes(t.table, &options, &rows, &err) != TL_OK) {
+        rc = cli_fail(&err);
+    } else {
+        cli_output out;
+        if (cli_output_open(args, rows, true, true, false, is_system(args->params[0]), &out) && cli_output_close(&out, cli_print_all(rows, &out)))
+            rc = CLI_EXIT_OK;
+        tidelake_rows_free(rows);
+    }
+    cli_close_table(&t);
+    return rc;
+}
+
+/* ---- files ---- */
+
+int cmd_files(const cli_args *args)
+{
+    char *name = NULL;
+    if (asprintf(&name, "%s$files", args->params[0]) < 0)
+        return CLI_EXIT_FAILED;
+    cli_args with_name = *args;
+    const char *params[] = {name};
+    with_name.params = params;
+    int rc = cmd_read(&with_name);
+    free(name);
+    return rc;
+}

@@ -1,0 +1,136 @@
+/* The table of commands: everything that help, parsing and completion know. */
+#include "cli/cli.h"
+
+#define END {NULL, CLI_FLAG, NULL, NULL}
+#define OPTION_OUTPUT                                                                                                            \
+    {"format", CLI_VALUE, "FORMAT", "jsonl, csv, table, arrow or parquet\n(default: table on a terminal, else jsonl)"},         \
+        {"output", CLI_VALUE, "FILE", "write there instead of to standard output"}
+
+const cli_option cli_common_options[] = {
+    {"warehouse", CLI_VALUE, "DIR", "the warehouse's folder (default: $TIDELAKE_WAREHOUSE)"},
+    {"option", CLI_REPEAT, "KEY=VALUE", "a table option for this command alone; may be repeated"},
+    {"branch", CLI_VALUE, "NAME", "a branch of the table"},
+    {"progress", CLI_FLAG, "", "show progress also where stderr is no terminal"},
+    {"help", CLI_FLAG, "", "this help"},
+    END,
+};
+
+static const cli_option create_options[] = {{"if-not-exists", CLI_FLAG, "", "a table that exists is no error"}, END};
+static const cli_option drop_options[] = {{"if-exists", CLI_FLAG, "", "a table that is missing is no error"}, END};
+static const cli_option write_options[] = {
+    {"compact", CLI_VALUE, "MODE", "auto (as the table's options say, waited for), none (write-only), full"},
+    {"commit-user", CLI_VALUE, "NAME", "who commits (default: a random name)"},
+    {"overwrite", CLI_OPTIONAL, "PARTITION", "replace the partitions that get rows, or the one named: '{\"dt\":\"1\"}'"},
+    {"stream", CLI_FLAG, "", "keep one writer over all batches"},
+    {"watermark", CLI_VALUE, "MS", "watermark of the commits"},
+    {"input-format", CLI_VALUE, "FORMAT", "jsonl, csv or parquet (default: by the file's name)"},
+    {"threads", CLI_VALUE, "N", "threads for compaction beside the writer (default 0)"},
+    END,
+};
+static const cli_option read_options[] = {
+    {"columns", CLI_VALUE, "A,B", "only these columns, in this order"},
+    {"where", CLI_VALUE, "EXPR", "filter: '[\"=\",\"k\",1]', '[\"and\",[\">\",\"n\",5],[\"isNull\",\"v\"]]'"},
+    {"limit", CLI_VALUE, "N", "at most N rows"},
+    {"snapshot", CLI_VALUE, "N", "the table as of snapshot N"},
+    {"tag", CLI_VALUE, "NAME", "the table as of a tag"},
+    {"timestamp-millis", CLI_VALUE, "MS", "the table as of a time"},
+    {"kinds", CLI_FLAG, "", "tell each row's kind (_kind)"},
+    {"order", CLI_VALUE, "ORDER", "bytes (JSON lines sorted, the default) or scan (as they are read)"},
+    {"threads", CLI_VALUE, "N", "read with N threads (default 1)"},
+    OPTION_OUTPUT,
+    END,
+};
+static const cli_option changelog_options[] = {
+    {"from", CLI_VALUE, "N", "first snapshot (default 1)"},
+    {"to", CLI_VALUE, "N", "last snapshot (default: the latest)"},
+    {"follow", CLI_FLAG, "", "go on with every new snapshot until interrupted"},
+    OPTION_OUTPUT,
+    END,
+};
+static const cli_option compact_options[] = {
+    {"full", CLI_FLAG, "", "everything into one sorted run per bucket"},
+    {"commit-user", CLI_VALUE, "NAME", "who commits (default: a random name)"},
+    {"threads", CLI_VALUE, "N", "compact N buckets at a time (default 1)"},
+    END,
+};
+static const cli_option expire_options[] = {
+    {"retain-max", CLI_VALUE, "N", "keep at most N snapshots"},
+    {"retain-min", CLI_VALUE, "N", "keep at least N snapshots (default 1)"},
+    {"retain", CLI_VALUE, "TIME", "keep snapshots younger than this: '1 h', PT1H (default 0)"},
+    END,
+};
+static const cli_option rollback_options[] = {
+    {"to-snapshot", CLI_VALUE, "N", "the snapshot to go back to"},
+    {"to-tag", CLI_VALUE, "NAME", "the tag to go back to"},
+    END,
+};
+static const cli_option tag_options[] = {
+    {"snapshot", CLI_VALUE, "N", "the snapshot to tag (default: the latest)"},
+    {"retain", CLI_VALUE, "TIME", "how long the tag is kept: '30 d', P30D (default: for ever)"},
+    END,
+};
+static const cli_option fsck_options[] = {{"all", CLI_FLAG, "", "check every snapshot, not only the latest"}, END};
+
+static const char tables_group[] = "Tables";
+static const char rows_group[] = "Rows";
+static const char care_group[] = "Maintenance";
+static const char other_group[] = "Other";
+
+const cli_command cli_commands[] = {
+    {"create", tables_group, "DB.TABLE SCHEMA.json", 2, 2, "make a table from a schema file",
+     "The file holds {\"columns\":[{\"name\",\"type\",\"comment\"?,\"default\"?}],\"primaryKeys\":[],\"partitionKeys\":[],\"options\":{}}.\n"
+     "The database is made if it is missing. '-' reads standard input.",
+     "  echo '{\"columns\":[{\"name\":\"k\",\"type\":\"INT\"},{\"name\":\"v\",\"type\":\"STRING\"}],\"primaryKeys\":[\"k\"],\n"
+     "         \"options\":{\"bucket\":\"2\"}}' | tidelake create db.t - --warehouse /tmp/lake",
+     create_options, cmd_create},
+    {"alter", tables_group, "DB.TABLE CHANGES.json", 2, 2, "change columns, options or comments",
+     "The file holds a list of changes: {\"op\":\"setOption\",\"key\",\"value\"}, removeOption, addColumn (name, type, first/after),\n"
+     "dropColumn, renameColumn (to), updateType, updateNullability, updateComment, updateDefault, moveColumn, tableComment.",
+     "  echo '[{\"op\":\"setOption\",\"key\":\"snapshot.num-retained.max\",\"value\":\"20\"}]' | tidelake alter db.t -", NULL, cmd_alter},
+    {"drop", tables_group, "DB.TABLE", 1, 1, "remove a table with all its data", NULL, "  tidelake drop db.t --if-exists", drop_options, cmd_drop},
+    {"schema", tables_group, "DB.TABLE", 1, 1, "print a table's schema file", NULL, "  tidelake schema db.t", NULL, cmd_schema},
+    {"tables", tables_group, "[DB]", 0, 1, "list the tables of the warehouse or of a database", NULL, "  tidelake tables --warehouse /tmp/lake", NULL,
+     cmd_tables},
+    {"options", tables_group, "[WORD]", 0, 1, "list the options that tables can have", NULL, "  tidelake options compaction", NULL, cmd_options},
+
+    {"write", rows_group, "DB.TABLE ROWS", 2, 2, "write rows from JSON lines, CSV or Parquet",
+     "In JSON lines a blank line ends a batch; each batch is one commit. \"_kind\" tells a row's kind: +I (default), -U, +U, -D.\n"
+     "'-' reads standard input.",
+     "  echo '{\"k\":1,\"v\":\"a\"}' | tidelake write db.t -\n"
+     "  tidelake write db.t rows.parquet\n"
+     "  tidelake write db.t day.csv --overwrite '{\"dt\":\"2024-05-01\"}'",
+     write_options, cmd_write},
+    {"read", rows_group, "DB.TABLE", 1, 1, "print a table's rows, or those of a system table",
+     "System tables: DB.TABLE$snapshots, $schemas, $options, $files, $manifests, $partitions, $buckets, $tags, $audit_log, $binlog, $ro, …",
+     "  tidelake read db.t --where '[\">\",\"k\",10]' --columns k,v\n"
+     "  tidelake read 'db.t$snapshots'\n"
+     "  tidelake read db.t --snapshot 3 --format csv",
+     read_options, cmd_read},
+    {"changelog", rows_group, "DB.TABLE", 1, 1, "print a table's changes, snapshot after snapshot", NULL,
+     "  tidelake changelog db.t --from 5\n"
+     "  tidelake changelog db.t --follow --option scan.mode=latest",
+     changelog_options, cmd_changelog},
+    {"files", rows_group, "DB.TABLE", 1, 1, "print the data files of the latest snapshot", NULL, "  tidelake files db.t --format table", read_options,
+     cmd_files},
+
+    {"compact", care_group, "DB.TABLE", 1, 1, "merge files: keyed tables bucket by bucket, small files of append tables", NULL,
+     "  tidelake compact db.t --full", compact_options, cmd_compact},
+    {"expire", care_group, "DB.TABLE", 1, 1, "remove old snapshots and the files that only they need", NULL,
+     "  tidelake expire db.t --retain-max 10 --retain '1 d'", expire_options, cmd_expire},
+    {"rollback", care_group, "DB.TABLE", 1, 1, "go back to an earlier snapshot or tag", NULL, "  tidelake rollback db.t --to-snapshot 7",
+     rollback_options, cmd_rollback},
+    {"tag create", care_group, "DB.TABLE NAME", 2, 2, "keep a snapshot under a name", NULL, "  tidelake tag create db.t monday --retain '30 d'",
+     tag_options, cmd_tag_create},
+    {"tag delete", care_group, "DB.TABLE NAME", 2, 2, "remove a tag", NULL, "  tidelake tag delete db.t monday", NULL, cmd_tag_delete},
+    {"tag rename", care_group, "DB.TABLE NAME NEW", 3, 3, "give a tag another name", NULL, "  tidelake tag rename db.t monday first", NULL,
+     cmd_tag_rename},
+    {"drop-partition", care_group, "DB.TABLE PARTITION...", 2, -1, "remove partitions", NULL,
+     "  tidelake drop-partition db.t '{\"dt\":\"2024-05-01\"}'", NULL, cmd_drop_partition},
+    {"fsck", care_group, "DB.TABLE", 1, 1, "check a table to the bottom",
+     "Reads every manifest and file; exit status 1 if there is a problem.", "  tidelake fsck db.t --all", fsck_options, cmd_fsck},
+
+    {"completion", other_group, "bash", 1, 1, "print a script that completes commands in the shell", NULL, "  eval \"$(tidelake completion bash)\"",
+     NULL, cmd_completion},
+    {"version", other_group, "", 0, 0, "print the version", NULL, NULL, NULL, cmd_version},
+};
+const size_t cli_n_commands = sizeof cli_commands / sizeof cli_commands[0];
