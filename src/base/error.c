@@ -12,7 +12,7 @@ static void set_message(tl_error *err, tl_status status, const char *fmt, va_lis
     vsnprintf(err->message, sizeof err->message, fmt, args);
 }
 
-tl_status tl_error_set(tl_error *err, tl_status status, const char *fmt, ...)
+tl_status (tl_error_set)(tl_error *err, tl_status status, const char *fmt, ...)
 {
     if (err != NULL) {
         va_list args;
@@ -56,7 +56,7 @@ tl_status tl_error_errno(tl_error *err, int errnum, const char *fmt, ...)
     return status;
 }
 
-tl_status tl_error_wrap(tl_error *err, tl_status status, const char *fmt, ...)
+tl_status (tl_error_wrap)(tl_error *err, tl_status status, const char *fmt, ...)
 {
     if (status == TL_OK || err == NULL)
         return status;
