@@ -88,6 +88,7 @@ typedef struct tl_snapshot {
     int64_t next_row_id;            /* TL_ABSENT in old snapshots */
     /* tags only */
     int64_t tag_create_time_ms; /* local wall clock as UTC; TL_ABSENT if none */
+    int32_t tag_create_nanos;   /* below the millisecond */
     int64_t tag_retained_ms;    /* TL_ABSENT if none */
 } tl_snapshot;
 
@@ -158,7 +159,8 @@ typedef struct tl_data_file {
     int64_t first_row_id; /* TL_ABSENT if none */
     char **write_cols;    /* n_write_cols < 0: null */
     int32_t n_write_cols;
-    int refs; /* private: shared between entries, levels and splits */
+    int refs;    /* private: shared between entries, levels and splits */
+    bool packed; /* private: strings, bytes and arrays lie in the same allocation as the struct */
 } tl_data_file;
 
 tl_data_file *tl_data_file_create(void); /* all optional fields absent; NULL if out of memory */

@@ -1,0 +1,111 @@
+/*
+ * Partition folders: `escape(key)=escape(value)` for each partition column (format reference §1).
+ * Java: PartitionPathUtils, InternalRowPartitionComputer.
+ */
+#include "meta/meta_private.h"
+#include "types/text.h"
+
+static bool must_escape(uint8_t c)
+{
+    return c < 0x20 || c == 0x7f || (c != 0 && strchr("\"#%'*/:=?\\{}[]^", c) != NULL);
+}
+
+tl_status tl_path_escape(tl_bytes_view text, tl_buf *out)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (must_escape(text.data[i]))
+            TL_TRY(tl_buf_appendf(out, "%%%02X", text.data[i]));
+        else
+            TL_TRY(tl_buf_append_byte(out, text.data[i]));
+    }
+    return TL_OK;
+}
+
+static int hex_digit(uint8_t c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+tl_status tl_path_unescape(tl_bytes_view text, tl_buf *out)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        int hi = -1, lo = -1;
+        if (text.data[i] == '%' && text.len - i > 2) {
+            hi = hex_digit(text.data[i + 1]);
+            lo = hex_digit(text.data[i + 2]);
+        }
+        if (hi < 0 || lo < 0) { /* a malformed escape stays as it is */
+            TL_TRY(tl_buf_append_byte(out, text.data[i]));
+            continue;
+        }
+        int c = hi * 16 + lo;
+        if (c < 0x80) {
+            TL_TRY(tl_buf_append_byte(out, (uint8_t)c));
+        } else { /* one UTF-16 unit */
+            TL_TRY(tl_buf_append_byte(out, (uint8_t)(0xc0 | c >> 6)));
+            TL_TRY(tl_buf_append_byte(out, (uint8_t)(0x80 | (c & 0x3f))));
+        }
+        i += 2;
+    }
+    return TL_OK;
+}
+
+/* Java's Character.isWhitespace at `p`: the bytes of the character, 0 if it is none. */
+static size_t java_whitespace(const uint8_t *p, size_t left)
+{
+    if ((*p >= 0x09 && *p <= 0x0d) || (*p >= 0x1c && *p <= 0x20))
+        return 1;
+    if (left < 3 || (p[0] != 0xe1 && p[0] != 0xe2 && p[0] != 0xe3))
+        return 0;
+    uint32_t c = (uint32_t)(p[0] & 0x0f) << 12 | (uint32_t)(p[1] & 0x3f) << 6 | (p[2] & 0x3f);
+    bool space = c == 0x1680 || (c >= 0x2000 && c <= 0x200a && c != 0x2007) || c == 0x2028 || c == 0x2029 || c == 0x205f || c == 0x3000;
+    return space ? 3 : 0;
+}
+
+static bool is_blank(tl_bytes_view text)
+{
+    for (size_t i = 0; i < text.len;) {
+        size_t n = java_whitespace(text.data + i, text.len - i);
+        if (n == 0)
+            return false;
+        i += n;
+    }
+    return true;
+}
+
+static tl_status append_value(tl_buf *out, tl_buf *value, const tl_column *col, const char *default_name, bool legacy_names)
+{
+    value->len = 0;
+    if (!tl_col_is_null(col, 0))
+        TL_TRY(legacy_names ? tl_text_append_java(value, col, 0) : tl_text_append_cast(value, col, 0));
+    tl_bytes_view text = {value->data, value->len};
+    if (tl_col_is_null(col, 0) || is_blank(text))
+        text = (tl_bytes_view){(const uint8_t *)default_name, strlen(default_name)};
+    return tl_path_escape(text, out);
+}
+
+static tl_status append_level(tl_buf *out, tl_buf *value, const tl_batch *partition, int32_t i, const char *default_name, bool legacy_names)
+{
+    const char *name = partition->type->fields[i].name;
+    if (i > 0)
+        TL_TRY(tl_buf_append_byte(out, '/'));
+    TL_TRY(tl_path_escape((tl_bytes_view){(const uint8_t *)name, strlen(name)}, out));
+    TL_TRY(tl_buf_append_byte(out, '='));
+    return append_value(out, value, partition->cols[i], default_name, legacy_names);
+}
+
+tl_status tl_partition_path(const tl_batch *partition, const char *default_name, bool legacy_names, char **out, tl_error *err)
+{
+    tl_buf path = {0}, value = {0};
+    tl_status status = TL_OK;
+    for (int32_t i = 0; i < partition->n_cols && status == TL_OK; i++)
+        status = append_level(&path, &value, partition, i, default_name, legacy_names);
+    if (status == TL_OK)
+        status = tl_buf_steal_str(&path, out);
+    tl_buf_deinit(&path);
+    tl_buf_deinit(&value);
+    return status == TL_OK ? TL_OK : tl_error_set(err, status, "partition folder: %s", tl_status_name(status));
+}

@@ -1,0 +1,120 @@
+/* Snapshot files: reading, finding the newest and oldest, publishing; and the hints (format reference §1, §16). */
+#include "meta/meta_private.h"
+
+#include <stdio.h>
+
+#include "base/thread.h"
+
+tl_status tl_snapshot_read(tl_fs *fs, const tl_paths *paths, int64_t id, tl_snapshot **out, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) char *path = tl_paths_snapshot(paths, id);
+    if (path == NULL)
+        return tl_nomem(err, "snapshot");
+    tl_bytes text = {0};
+    tl_status status = tl_fs_read_all(fs, path, TL_META_JSON_BYTES_MAX, &text, err);
+    if (status == TL_OK)
+        status = tl_snapshot_parse(tl_bytes_view_of(text), out, err);
+    tl_bytes_deinit(&text);
+    return tl_error_wrap(err, status, "snapshot %lld", (long long)id);
+}
+
+static tl_status snapshot_exists(tl_fs *fs, const tl_paths *paths, int64_t id, bool *out, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) char *path = tl_paths_snapshot(paths, id);
+    return path == NULL ? tl_nomem(err, "snapshot") : tl_fs_exists(fs, path, out, err);
+}
+
+/* A hint may be missing or, while it is replaced, unreadable: 0 then, after a few tries. */
+static int64_t read_hint(tl_fs *fs, const tl_paths *paths, const char *name)
+{
+    TL_CLEANUP(tl_freep) char *path = tl_paths_hint(paths, name);
+    for (int attempt = 0; attempt < 3 && path != NULL; attempt++) {
+        if (attempt > 0)
+            tl_sleep_ms(1);
+        tl_bytes text = {0};
+        tl_status status = tl_fs_read_all(fs, path, 32, &text, NULL);
+        char number[33] = {0};
+        if (status == TL_OK && text.len < sizeof number)
+            memcpy(number, text.data, text.len);
+        tl_bytes_deinit(&text);
+        int64_t id;
+        if (status == TL_E_NOT_FOUND)
+            return 0;
+        if (status == TL_OK && tl_meta__parse_id(number, &id))
+            return id;
+    }
+    return 0;
+}
+
+static tl_status find_by_listing(tl_fs *fs, const tl_paths *paths, bool newest, int64_t *out, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) int64_t *ids = NULL;
+    size_t n;
+    TL_TRY(tl_snapshot_list(fs, paths, &ids, &n, err));
+    *out = n == 0 ? 0 : newest ? ids[n - 1] : ids[0];
+    return TL_OK;
+}
+
+/*
+ * LATEST is trusted if its snapshot is there and the next one is not. (The reference does not look for the first; a hint
+ * left behind by an interrupted rollback would lead it to a missing file.)
+ */
+tl_status tl_snapshot_latest_id(tl_fs *fs, const tl_paths *paths, int64_t *out, tl_error *err)
+{
+    int64_t id = read_hint(fs, paths, "LATEST");
+    bool here = false, next = true;
+    if (id > 0 && id < INT64_MAX) {
+        TL_TRY(snapshot_exists(fs, paths, id + 1, &next, err));
+        if (!next)
+            TL_TRY(snapshot_exists(fs, paths, id, &here, err));
+    }
+    if (here && !next) {
+        *out = id;
+        return TL_OK;
+    }
+    return find_by_listing(fs, paths, /* newest= */ true, out, err);
+}
+
+tl_status tl_snapshot_earliest_id(tl_fs *fs, const tl_paths *paths, int64_t *out, tl_error *err)
+{
+    int64_t id = read_hint(fs, paths, "EARLIEST");
+    bool here = false;
+    if (id > 0)
+        TL_TRY(snapshot_exists(fs, paths, id, &here, err));
+    if (here) {
+        *out = id;
+        return TL_OK;
+    }
+    return find_by_listing(fs, paths, /* newest= */ false, out, err);
+}
+
+tl_status tl_snapshot_list(tl_fs *fs, const tl_paths *paths, int64_t **ids, size_t *n, tl_error *err)
+{
+    return tl_meta__list_ids(fs, paths, "snapshot", "snapshot-", ids, n, err);
+}
+
+tl_status tl_hint_write(tl_fs *fs, const tl_paths *paths, const char *name, int64_t id, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) char *path = tl_paths_hint(paths, name);
+    if (path == NULL)
+        return tl_nomem(err, "hint");
+    char text[24];
+    int len = snprintf(text, sizeof text, "%lld", (long long)id);
+    return tl_fs_publish(fs, path, (tl_bytes_view){(const uint8_t *)text, (size_t)len}, /* replace= */ true, err);
+}
+
+tl_status tl_snapshot_publish(tl_fs *fs, const tl_paths *paths, const tl_snapshot *snap, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) char *path = tl_paths_snapshot(paths, snap->id);
+    if (path == NULL)
+        return tl_nomem(err, "snapshot");
+    tl_bytes text = {0};
+    TL_TRY(tl_snapshot_format(snap, &text, err));
+    tl_status status = tl_fs_publish(fs, path, tl_bytes_view_of(text), /* replace= */ false, err);
+    tl_bytes_deinit(&text);
+    if (status == TL_E_EXISTS)
+        return tl_error_set(err, TL_E_CONFLICT, "snapshot %lld is there already", (long long)snap->id);
+    if (status == TL_OK) /* advice only: readers look for a newer snapshot than the hint says */
+        (void)tl_hint_write(fs, paths, "LATEST", snap->id, NULL);
+    return status;
+}
