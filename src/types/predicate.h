@@ -2,7 +2,8 @@
  * Predicates: filters as trees over the columns of a ROW, evaluated on batches, on statistics and on partition rows.
  *
  * SQL's three-valued logic; a row passes if the result is TRUE. Operators and their names are those of the reference
- * (Java: org.apache.paimon.predicate).
+ * (Java: org.apache.paimon.predicate). Values compare as there: FLOAT and DOUBLE by total order (-0.0 < 0.0, NaN equal to itself
+ * and above all), strings by their bytes; binary by unsigned bytes, as in SQL. LIKE knows %, _ (one code point) and the escape \.
  */
 #ifndef TL_TYPES_PREDICATE_H
 #define TL_TYPES_PREDICATE_H
@@ -49,10 +50,19 @@ static inline void tl_predicate_freep(tl_predicate **pred)
     tl_predicate_free(*pred);
 }
 tl_status tl_predicate_dup(const tl_predicate *pred, tl_predicate **out, tl_error *err);
-/** From the oracle's JSON (`["=","col",v]`, `["and",e,…]`, …), bound to `row_type`. */
+/**
+ * From JSON, bound to `row_type`: ["=","col",v], also != < <= > >= startsWith endsWith contains like; ["between","col",a,b],
+ * ["in","col",[..]], ["notIn",..], ["isNull","col"], ["isNotNull","col"], ["and",e,..], ["or",e,..], ["not",e]. Values in the
+ * form of text.h. TL_E_INVALID names operator and column.
+ */
 tl_status tl_predicate_from_json(const tl_json *json, const tl_type *row_type, tl_predicate **out, tl_error *err);
-/** Leaf; takes `literals` over. */
+/**
+ * Leaf; takes `literals` over (NULL for TRUE, FALSE and the null tests), also when it fails. TL_E_INVALID if their number or type
+ * does not suit the operator, or a LIKE pattern is malformed.
+ */
 tl_status tl_predicate_leaf(tl_pred_op op, int32_t column, tl_column *literals, tl_predicate **out, tl_error *err);
+/** NOT; takes `child` over. */
+tl_status tl_predicate_negate(tl_predicate *child, tl_predicate **out, tl_error *err);
 /** AND or OR of two; takes both over; either may be NULL (then the other is the result). */
 tl_status tl_predicate_combine(tl_pred_op op, tl_predicate *a, tl_predicate *b, tl_predicate **out, tl_error *err);
 /** Columns used: sets used[column] for each; `used` has one bool per field of the bound ROW. */
@@ -74,7 +84,11 @@ typedef struct tl_col_bounds {
     int64_t max_row;
     int64_t null_count;
 } tl_col_bounds;
-/** False only if no row can pass. `bounds` has one entry per field of the bound ROW; row_count < 0 is unknown. */
+/**
+ * False only if no row can pass. `bounds` has one entry per field of the bound ROW; row_count < 0 is unknown. Bounds need not be
+ * tight (truncated strings), only true; those of a type other than the literals' are ignored. Floating-point bounds are taken as
+ * writers make them: NaN left out, -0.0 and 0.0 mixed up.
+ */
 bool tl_predicate_may_match(const tl_predicate *pred, const tl_col_bounds *bounds, int64_t row_count);
 
 #endif
