@@ -57,7 +57,7 @@ static const tl_json *member(const tl_json *row, const tl_json **hint, const cha
 
 static tl_status add_json_row(tidelake_input *in, tl_bytes_view line, int64_t row, tl_error *err)
 {
-    tl_arena_deinit(&in->arena);
+    tl_arena_reset(&in->arena);
     const tl_json *json;
     TL_TRY(tl_json_parse(&in->arena, line, &json, err));
     if (json->kind != TL_JSON_OBJECT)

@@ -166,6 +166,18 @@ void tl_arena_deinit(tl_arena *arena)
     *arena = (tl_arena){NULL, 0};
 }
 
+void tl_arena_reset(tl_arena *arena)
+{
+    struct tl_arena_block *keep = arena->blocks;
+    if (keep == NULL)
+        return;
+    *arena = (tl_arena){keep->next, 0};
+    tl_arena_deinit(arena);
+    keep->next = NULL;
+    keep->used = 0;
+    arena->blocks = keep;
+}
+
 void *tl_arena_alloc(tl_arena *arena, size_t bytes)
 {
     if (bytes > SIZE_MAX / 2)

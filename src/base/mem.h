@@ -150,6 +150,8 @@ typedef struct tl_arena {
 } tl_arena;
 
 void tl_arena_deinit(tl_arena *arena);
+/** Forget all pieces but keep the newest block, for the next round of the same work. */
+void tl_arena_reset(tl_arena *arena);
 /** 16-byte aligned, not zeroed; NULL if out of memory. */
 void *tl_arena_alloc(tl_arena *arena, size_t bytes);
 void *tl_arena_calloc(tl_arena *arena, size_t count, size_t bytes);
