@@ -146,10 +146,14 @@ tl_status tl_snapshot_parse(tl_bytes_view text, tl_snapshot **out, tl_error *err
 
 static void write_int(tl_json_writer *w, const char *key, int64_t v)
 {
-    if (v == TL_ABSENT)
-        return;
     tl_json_key(w, key);
     tl_json_write_int(w, v);
+}
+
+static void write_optional_int(tl_json_writer *w, const char *key, int64_t v)
+{
+    if (v != TL_ABSENT)
+        write_int(w, key, v);
 }
 
 static void write_str(tl_json_writer *w, const char *key, const char *v)
@@ -195,11 +199,11 @@ tl_status tl_snapshot_format(const tl_snapshot *s, tl_bytes *out, tl_error *err)
     write_int(&w, "id", s->id);
     write_int(&w, "schemaId", s->schema_id);
     write_str(&w, "baseManifestList", s->base_manifest_list);
-    write_int(&w, "baseManifestListSize", s->base_manifest_list_bytes);
+    write_optional_int(&w, "baseManifestListSize", s->base_manifest_list_bytes);
     write_str(&w, "deltaManifestList", s->delta_manifest_list);
-    write_int(&w, "deltaManifestListSize", s->delta_manifest_list_bytes);
+    write_optional_int(&w, "deltaManifestListSize", s->delta_manifest_list_bytes);
     write_str(&w, "changelogManifestList", s->changelog_manifest_list);
-    write_int(&w, "changelogManifestListSize", s->changelog_manifest_list_bytes);
+    write_optional_int(&w, "changelogManifestListSize", s->changelog_manifest_list_bytes);
     write_str(&w, "indexManifest", s->index_manifest);
     write_str(&w, "commitUser", s->commit_user);
     write_int(&w, "commitIdentifier", s->commit_identifier);
@@ -207,14 +211,14 @@ tl_status tl_snapshot_format(const tl_snapshot *s, tl_bytes *out, tl_error *err)
     write_int(&w, "timeMillis", s->time_ms);
     write_int(&w, "totalRecordCount", s->total_record_count);
     write_int(&w, "deltaRecordCount", s->delta_record_count);
-    write_int(&w, "changelogRecordCount", s->changelog_record_count);
-    write_int(&w, "watermark", s->watermark);
+    write_optional_int(&w, "changelogRecordCount", s->changelog_record_count);
+    write_optional_int(&w, "watermark", s->watermark);
     write_str(&w, "statistics", s->statistics);
     if (s->properties.count > 0) {
         tl_json_key(&w, "properties");
         tl_meta__write_options(&w, &s->properties);
     }
-    write_int(&w, "nextRowId", s->next_row_id);
+    write_optional_int(&w, "nextRowId", s->next_row_id);
     if (s->tag_create_time_ms != TL_ABSENT)
         write_create_time(&w, s->tag_create_time_ms, s->tag_create_nanos);
     if (s->tag_retained_ms != TL_ABSENT)
