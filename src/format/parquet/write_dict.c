@@ -1,0 +1,391 @@
+/*
+ * Dictionaries: distinct values of a column chunk, numbered in the order in which they come.
+ *
+ * The values are kept in PLAIN form, which is the dictionary page. Three kinds of hash table, all open addressing with linear
+ * probing and at most half full: 4- and 8-byte values lie in the slots themselves, so that a value that is there costs one
+ * load; byte strings (and 12- or 16-byte values) have 32 bits of their hash in the slot and are compared in `plain`.
+ *
+ * Whether a dictionary is worth its while is decided in write_leaf.c. A column of values that hardly repeat must not go through
+ * a hash table row by row: tl_pq__looks_unique() finds that out from a sample.
+ */
+#include "format/parquet/write_private.h"
+
+#define SLOTS_MIN 256
+#define NO_ID UINT32_MAX
+
+/* FIXED_LEN_BYTE_ARRAY has at least 9 bytes here (decimals of more than 18 digits): 4 and 8 are numbers. */
+typedef struct slot32 {
+    uint32_t value;
+    uint32_t id;
+} slot32;
+typedef struct slot64 {
+    uint64_t value;
+    uint64_t id;
+} slot64;
+typedef struct slot_bytes {
+    uint32_t hash;
+    uint32_t id;
+} slot_bytes;
+
+static size_t slot_bytes_of(int32_t width)
+{
+    return width == 8 ? sizeof(slot64) : sizeof(slot32);
+}
+
+void tl_pq__dict_deinit(tl_pq_dict *dict)
+{
+    tl_buf_deinit(&dict->plain);
+    tl_buf_deinit(&dict->ends);
+    tl_free(dict->slots);
+    *dict = (tl_pq_dict){0};
+}
+
+static void clear_slots(tl_pq_dict *dict)
+{
+    /* All ones: NO_ID in every kind of slot. */
+    if (dict->slots != NULL)
+        memset(dict->slots, 0xff, dict->cap * slot_bytes_of(dict->width));
+}
+
+void tl_pq__dict_reset(tl_pq_dict *dict, int32_t width)
+{
+    if (slot_bytes_of(width) != slot_bytes_of(dict->width) && dict->slots != NULL) {
+        tl_free(dict->slots);
+        dict->slots = NULL;
+        dict->cap = 0;
+    }
+    dict->width = width;
+    dict->plain.len = 0;
+    dict->ends.len = 0;
+    dict->count = 0;
+    clear_slots(dict);
+}
+
+/* ---- hashes ---- */
+
+static inline uint32_t hash32(uint32_t v, int shift)
+{
+    return (uint32_t)((v * UINT64_C(0x9E3779B97F4A7C15)) >> shift);
+}
+
+static inline uint32_t hash64(uint64_t v, int shift)
+{
+    return (uint32_t)((v * UINT64_C(0x9E3779B97F4A7C15)) >> shift);
+}
+
+static inline uint64_t mix(uint64_t a, uint64_t b)
+{
+    unsigned __int128 product = (unsigned __int128)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+#define SEED_A UINT64_C(0xA0761D6478BD642F)
+#define SEED_B UINT64_C(0xE7037ED1A0B428DB)
+
+/** A multiplicative hash of overlapping words, as wyhash does it. Not for use outside this process's memory. */
+static inline uint64_t hash_bytes(const uint8_t *p, size_t len)
+{
+    uint64_t a = 0;
+    uint64_t b = 0;
+    uint64_t h = SEED_A ^ len;
+    if (TL_LIKELY(len <= 16)) {
+        if (len >= 8) {
+            a = tl_read_le64(p);
+            b = tl_read_le64(p + len - 8);
+        } else if (len >= 4) {
+            a = tl_read_le32(p);
+            b = tl_read_le32(p + len - 4);
+        } else if (len > 0) {
+            a = (uint64_t)p[0] << 16 | (uint64_t)p[len >> 1] << 8 | p[len - 1];
+        }
+        return mix(a ^ SEED_B, b ^ h);
+    }
+    size_t i = 0;
+    for (; i + 16 < len; i += 16)
+        h = mix(tl_read_le64(p + i) ^ SEED_B, tl_read_le64(p + i + 8) ^ h);
+    return mix(tl_read_le64(p + len - 16) ^ SEED_B, tl_read_le64(p + len - 8) ^ h);
+}
+
+/** Equality of byte strings of one length, without a call for short ones. */
+static inline bool equal_bytes(const uint8_t *a, const uint8_t *b, size_t len)
+{
+    if (len > 16)
+        return memcmp(a, b, len) == 0;
+    if (len >= 8)
+        return tl_read_le64(a) == tl_read_le64(b) && tl_read_le64(a + len - 8) == tl_read_le64(b + len - 8);
+    if (len >= 4)
+        return tl_read_le32(a) == tl_read_le32(b) && tl_read_le32(a + len - 4) == tl_read_le32(b + len - 4);
+    for (size_t i = 0; i < len; i++)
+        if (a[i] != b[i])
+            return false;
+    return true;
+}
+
+/* ---- growth ---- */
+
+static inline tl_bytes_view value_of(const tl_pq_dict *dict, uint32_t id)
+{
+    if (dict->width != 0)
+        return (tl_bytes_view){dict->plain.data + (size_t)id * (size_t)dict->width, (size_t)dict->width};
+    const uint32_t *ends = (const uint32_t *)(const void *)dict->ends.data;
+    size_t from = (id == 0 ? 0 : ends[id - 1]) + sizeof(uint32_t);
+    return (tl_bytes_view){dict->plain.data + from, ends[id] - from};
+}
+
+tl_bytes_view tl_pq__dict_value(const tl_pq_dict *dict, uint32_t id)
+{
+    return value_of(dict, id);
+}
+
+/** Put value `id` into its slot of a table that has room and does not hold it. */
+static void place(tl_pq_dict *dict, uint32_t id)
+{
+    tl_bytes_view v = value_of(dict, id);
+    uint32_t mask = dict->cap - 1;
+    if (dict->width == 4) {
+        slot32 *slots = dict->slots;
+        uint32_t i = hash32(tl_read_le32(v.data), dict->shift);
+        while (slots[i].id != NO_ID)
+            i = (i + 1) & mask;
+        slots[i] = (slot32){tl_read_le32(v.data), id};
+    } else if (dict->width == 8) {
+        slot64 *slots = dict->slots;
+        uint32_t i = hash64(tl_read_le64(v.data), dict->shift);
+        while (slots[i].id != UINT64_MAX)
+            i = (i + 1) & mask;
+        slots[i] = (slot64){tl_read_le64(v.data), id};
+    } else {
+        slot_bytes *slots = dict->slots;
+        uint64_t hash = hash_bytes(v.data, v.len);
+        uint32_t i = (uint32_t)(hash >> dict->shift);
+        while (slots[i].id != NO_ID)
+            i = (i + 1) & mask;
+        slots[i] = (slot_bytes){(uint32_t)hash, id};
+    }
+}
+
+/** Room for `more` values: a table of at least twice the values. */
+static tl_status grow(tl_pq_dict *dict, int64_t more)
+{
+    uint64_t wanted = TL_MAX(tl_next_pow2(2 * ((uint64_t)dict->count + (uint64_t)more)), SLOTS_MIN);
+    if (wanted <= dict->cap)
+        return TL_OK;
+    if (wanted > UINT32_MAX / 2)
+        return TL_E_NOMEM;
+    void *slots = tl_alloc(wanted * slot_bytes_of(dict->width));
+    if (slots == NULL)
+        return TL_E_NOMEM;
+    tl_free(dict->slots);
+    dict->slots = slots;
+    dict->cap = (uint32_t)wanted;
+    dict->shift = 64 - __builtin_ctz(dict->cap);
+    clear_slots(dict);
+    for (uint32_t id = 0; id < dict->count; id++)
+        place(dict, id);
+    return TL_OK;
+}
+
+/** Values that may be added before the table has to grow; at least one. */
+static inline int64_t room(const tl_pq_dict *dict)
+{
+    return (int64_t)(dict->cap / 2) - (int64_t)dict->count;
+}
+
+/* ---- look-up ---- */
+
+/*
+ * The loops stop when the table is half full, grow it and go on: tables start small, because most columns that have a
+ * dictionary have few values and the first level cache is what makes the look-up fast.
+ */
+static int64_t ids_32(tl_pq_dict *dict, const uint32_t *restrict v, int64_t count, uint32_t *restrict ids)
+{
+    slot32 *slots = dict->slots;
+    uint32_t mask = dict->cap - 1;
+    uint32_t limit = dict->cap / 2;
+    uint32_t *values = (uint32_t *)(void *)dict->plain.data;
+    for (int64_t i = 0; i < count; i++) {
+        uint32_t s = hash32(v[i], dict->shift);
+        while (slots[s].value != v[i] || slots[s].id == NO_ID) {
+            if (slots[s].id != NO_ID) {
+                s = (s + 1) & mask;
+                continue;
+            }
+            if (dict->count == limit)
+                return i;
+            values[dict->count] = v[i];
+            slots[s] = (slot32){v[i], dict->count++};
+        }
+        ids[i] = slots[s].id;
+    }
+    return count;
+}
+
+static int64_t ids_64(tl_pq_dict *dict, const uint64_t *restrict v, int64_t count, uint32_t *restrict ids)
+{
+    slot64 *slots = dict->slots;
+    uint32_t mask = dict->cap - 1;
+    uint32_t limit = dict->cap / 2;
+    uint64_t *values = (uint64_t *)(void *)dict->plain.data;
+    for (int64_t i = 0; i < count; i++) {
+        uint32_t s = hash64(v[i], dict->shift);
+        while (slots[s].value != v[i] || slots[s].id == UINT64_MAX) {
+            if (slots[s].id != UINT64_MAX) {
+                s = (s + 1) & mask;
+                continue;
+            }
+            if (dict->count == limit)
+                return i;
+            values[dict->count] = v[i];
+            slots[s] = (slot64){v[i], dict->count++};
+        }
+        ids[i] = (uint32_t)slots[s].id;
+    }
+    return count;
+}
+
+static tl_status add_bytes(tl_pq_dict *dict, const uint8_t *p, size_t len)
+{
+    if (dict->width == 0) {
+        if (dict->plain.len + sizeof(uint32_t) + len > UINT32_MAX)
+            return TL_E_NOMEM;
+        TL_TRY(tl_buf_reserve(&dict->plain, sizeof(uint32_t) + len));
+        tl_write_le32(dict->plain.data + dict->plain.len, (uint32_t)len);
+        dict->plain.len += sizeof(uint32_t);
+    }
+    TL_TRY(tl_buf_append(&dict->plain, p, len));
+    if (dict->width == 0) {
+        uint32_t end = (uint32_t)dict->plain.len;
+        TL_TRY(tl_buf_append(&dict->ends, &end, sizeof end));
+    }
+    dict->count++;
+    return TL_OK;
+}
+
+/** Number of one value; the table must have room. */
+static inline tl_status id_of(tl_pq_dict *dict, const uint8_t *p, size_t len, uint32_t *id)
+{
+    slot_bytes *slots = dict->slots;
+    uint32_t mask = dict->cap - 1;
+    uint64_t hash = hash_bytes(p, len);
+    uint32_t s = (uint32_t)(hash >> dict->shift);
+    for (; slots[s].id != NO_ID; s = (s + 1) & mask) {
+        if (slots[s].hash != (uint32_t)hash)
+            continue;
+        tl_bytes_view have = value_of(dict, slots[s].id);
+        if (TL_LIKELY(have.len == len && equal_bytes(have.data, p, len))) {
+            *id = slots[s].id;
+            return TL_OK;
+        }
+    }
+    *id = dict->count;
+    TL_TRY(add_bytes(dict, p, len));
+    slots[s] = (slot_bytes){(uint32_t)hash, *id};
+    return TL_OK;
+}
+
+tl_status tl_pq__dict_ids_fixed(tl_pq_dict *dict, const void *dense, int64_t count, uint32_t *ids)
+{
+    const uint8_t *v = dense;
+    int32_t width = dict->width;
+    for (int64_t done = 0; done < count;) {
+        if (dict->cap == 0 || room(dict) == 0)
+            TL_TRY(grow(dict, TL_MAX(dict->count, SLOTS_MIN / 2)));
+        int64_t left = count - done;
+        if (width != 4 && width != 8) {
+            TL_TRY(id_of(dict, v + done * width, (size_t)width, &ids[done]));
+            done++;
+            continue;
+        }
+        TL_TRY(tl_buf_reserve(&dict->plain, (size_t)room(dict) * (size_t)width));
+        const void *next = v + done * width;
+        done += width == 4 ? ids_32(dict, next, left, ids + done) : ids_64(dict, next, left, ids + done);
+        dict->plain.len = (size_t)dict->count * (size_t)width;
+    }
+    return TL_OK;
+}
+
+tl_status tl_pq__dict_ids_bytes(tl_pq_dict *dict, const tl_column *col, const uint32_t *sel, int64_t from, int64_t count, uint32_t *ids)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (TL_UNLIKELY(dict->cap == 0 || room(dict) == 0))
+            TL_TRY(grow(dict, TL_MAX(dict->count, SLOTS_MIN / 2)));
+        tl_bytes_view v = tl_col_bytes(col, sel == NULL ? from + i : (int64_t)sel[i]);
+        TL_TRY(id_of(dict, v.data, v.len, &ids[i]));
+    }
+    return TL_OK;
+}
+
+tl_status tl_pq__dict_ids_plain(tl_pq_dict *dict, const uint8_t **plain, int64_t count, uint32_t *ids)
+{
+    const uint8_t *p = *plain;
+    for (int64_t i = 0; i < count; i++) {
+        if (TL_UNLIKELY(dict->cap == 0 || room(dict) == 0))
+            TL_TRY(grow(dict, TL_MAX(dict->count, SLOTS_MIN / 2)));
+        size_t len = tl_read_le32(p);
+        TL_TRY(id_of(dict, p + sizeof(uint32_t), len, &ids[i]));
+        p += sizeof(uint32_t) + len;
+    }
+    *plain = p;
+    return TL_OK;
+}
+
+tl_status tl_pq__dict_decode(const tl_pq_dict *dict, const uint32_t *ids, int64_t count, tl_buf *out)
+{
+    for (int64_t i = 0; i < count; i++) {
+        tl_bytes_view v = value_of(dict, ids[i]);
+        size_t head = dict->width == 0 ? sizeof(uint32_t) : 0; /* the length lies before the value */
+        TL_TRY(tl_buf_append(out, v.data - head, v.len + head));
+    }
+    return TL_OK;
+}
+
+/* ---- is it worth trying? ---- */
+
+#define SAMPLE_VALUES 2048
+
+/** Hashes seen, and how many came again. */
+typedef struct sampler {
+    uint64_t seen[2 * SAMPLE_VALUES];
+    int64_t again;
+} sampler;
+
+static void sample_hash(sampler *s, uint64_t hash)
+{
+    uint64_t mark = hash | 1; /* 0 is an empty place */
+    size_t i = (size_t)(hash >> 40) % TL_ARRAY_LEN(s->seen);
+    while (s->seen[i] != 0 && s->seen[i] != mark)
+        i = (i + 1) % TL_ARRAY_LEN(s->seen);
+    s->again += s->seen[i] == mark;
+    s->seen[i] = mark;
+}
+
+/**
+ * Half of the sample are neighbours (values in runs), the other half is spread over the page (values that come back after a
+ * while). With c candidates for a page of n values, each drawn at random, a sample of 2048 has about 2^21 / c repetitions:
+ * none or one of them means c > 10^6, where a dictionary costs more than it saves for values of any usual length.
+ */
+tl_status tl_pq__looks_unique(tl_bytes_view plain, int64_t count, int32_t width, bool *out)
+{
+    *out = false;
+    if (count <= 2 * SAMPLE_VALUES)
+        return TL_OK; /* trying costs as little */
+    sampler *s = tl_calloc(1, sizeof *s);
+    if (s == NULL)
+        return TL_E_NOMEM;
+    int64_t half = SAMPLE_VALUES / 2;
+    int64_t stride = (count - half) / half;
+    const uint8_t *p = plain.data;
+    for (int64_t i = 0, next = 0; i < count; i++) {
+        size_t len = width == 0 ? tl_read_le32(p) : (size_t)width;
+        if (width == 0)
+            p += sizeof(uint32_t);
+        if (i == next) {
+            sample_hash(s, hash_bytes(p, len));
+            next += i < half ? 1 : stride;
+        }
+        p += len;
+    }
+    *out = s->again <= 1;
+    tl_free(s);
+    return TL_OK;
+}

@@ -1,0 +1,289 @@
+/*
+ * Column values -> dense values in PLAIN form: nulls left out, widened, narrowed or turned round as the physical type asks.
+ *
+ * Every loop has one type of source, one of target and one way to choose rows; what to run is decided once a run of at most
+ * TL_PQ_RUN_VALUES rows. Where nothing has to change, the column's own memory is used.
+ */
+#include "format/parquet/write_private.h"
+
+/* ---- conversions of one value ---- */
+
+/** FIXED_LEN_BYTE_ARRAY decimal: the lowest `width` bytes, highest first. */
+static inline void put_decimal(uint8_t *out, tl_i128 v, int32_t width)
+{
+    uint8_t bytes[16];
+    tl_write_be64(bytes, (uint64_t)(v >> 64));
+    tl_write_be64(bytes + 8, (uint64_t)v);
+    memcpy(out, bytes + 16 - width, (size_t)width);
+}
+
+#define MILLIS_PER_DAY INT64_C(86400000)
+#define NANOS_PER_MILLI INT64_C(1000000)
+#define JULIAN_DAY_OF_EPOCH 2440588
+
+/**
+ * INT96: nanoseconds of the day, Julian day. Floor division, so that the nanoseconds are never negative; the reference
+ * truncates and stores negative ones before 1970, which the same formula reads back (format reference §9.1).
+ */
+static inline void put_int96(uint8_t *out, tl_ts96 v)
+{
+    int64_t day = v.millis / MILLIS_PER_DAY;
+    int64_t milli = v.millis % MILLIS_PER_DAY;
+    if (milli < 0) {
+        milli += MILLIS_PER_DAY;
+        day--;
+    }
+    tl_write_le64(out, (uint64_t)(milli * NANOS_PER_MILLI + v.nanos));
+    tl_write_le32(out + 8, (uint32_t)(day + JULIAN_DAY_OF_EPOCH));
+}
+
+/* ---- runs ---- */
+
+/** dst[k] = src[row]: rows by position, all rows, rows that are valid. */
+#define DEFINE_SEL(NAME, SRC, DST)                                                                                               \
+    static void NAME(const SRC *restrict src, const uint32_t *restrict sel, int64_t count, DST *restrict dst)                    \
+    {                                                                                                                            \
+        for (int64_t i = 0; i < count; i++)                                                                                      \
+            dst[i] = (DST)src[sel[i]];                                                                                           \
+    }
+#define DEFINE_ALL(NAME, SRC, DST)                                                                                               \
+    static void NAME(const SRC *restrict src, int64_t count, DST *restrict dst)                                                  \
+    {                                                                                                                            \
+        for (int64_t i = 0; i < count; i++)                                                                                      \
+            dst[i] = (DST)src[i];                                                                                                \
+    }
+#define DEFINE_VALID(NAME, SRC, DST)                                                                                             \
+    static int64_t NAME(const SRC *restrict src, const uint8_t *restrict bits, int64_t from, int64_t count, DST *restrict dst)   \
+    {                                                                                                                            \
+        int64_t n = 0;                                                                                                           \
+        for (int64_t i = from; i < from + count; i++) {                                                                          \
+            dst[n] = (DST)src[i];                                                                                                \
+            n += tl_bit_get(bits, i);                                                                                            \
+        }                                                                                                                        \
+        return n;                                                                                                                \
+    }
+
+DEFINE_SEL(u8_sel, uint8_t, uint8_t)
+DEFINE_SEL(i8_i32_sel, int8_t, int32_t)
+DEFINE_SEL(i16_i32_sel, int16_t, int32_t)
+DEFINE_SEL(i64_i32_sel, int64_t, int32_t)
+DEFINE_SEL(u32_sel, uint32_t, uint32_t)
+DEFINE_SEL(u64_sel, uint64_t, uint64_t)
+DEFINE_ALL(i8_i32_all, int8_t, int32_t)
+DEFINE_ALL(i16_i32_all, int16_t, int32_t)
+DEFINE_ALL(i64_i32_all, int64_t, int32_t)
+DEFINE_VALID(u8_valid, uint8_t, uint8_t)
+DEFINE_VALID(i8_i32_valid, int8_t, int32_t)
+DEFINE_VALID(i16_i32_valid, int16_t, int32_t)
+DEFINE_VALID(i64_i32_valid, int64_t, int32_t)
+
+/** The same for values that are stored through a function; rows are a list in every case. */
+static void decimals(const tl_i128 *restrict src, const uint32_t *restrict sel, int64_t from, int64_t count, int32_t width,
+                     uint8_t *restrict dst)
+{
+    for (int64_t i = 0; i < count; i++)
+        put_decimal(dst + i * width, src[sel == NULL ? from + i : sel[i]], width);
+}
+
+static void int96s(const tl_ts96 *restrict src, const uint32_t *restrict sel, int64_t from, int64_t count, uint8_t *restrict dst)
+{
+    for (int64_t i = 0; i < count; i++)
+        put_int96(dst + i * 12, src[sel == NULL ? from + i : sel[i]]);
+}
+
+int64_t tl_pq__valid_rows(const tl_column *col, int64_t from, int64_t count, uint32_t *sel)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < count; i += 64) {
+        uint64_t word = tl_pq__bits64(col->validity, from + i, from + TL_MIN(count, i + 64));
+        for (; word != 0; word &= word - 1)
+            sel[n++] = (uint32_t)(from + i + __builtin_ctzll(word));
+    }
+    return n;
+}
+
+/** All rows of [from, from + count), none of them null. */
+static void dense_all(const tl_pq_leaf *leaf, const tl_column *col, int64_t from, int64_t count, void *scratch, const void **dense)
+{
+    *dense = scratch;
+    switch (leaf->phys) {
+    case TL_PHYS_I8:
+        i8_i32_all((const int8_t *)col->values + from, count, scratch);
+        break;
+    case TL_PHYS_I16:
+        i16_i32_all((const int16_t *)col->values + from, count, scratch);
+        break;
+    case TL_PHYS_I128:
+        decimals(col->values, NULL, from, count, leaf->width, scratch);
+        break;
+    case TL_PHYS_TS96:
+        int96s(col->values, NULL, from, count, scratch);
+        break;
+    case TL_PHYS_I64:
+        if (leaf->width == 4) {
+            i64_i32_all((const int64_t *)col->values + from, count, scratch);
+            break;
+        }
+        *dense = (const uint64_t *)col->values + from;
+        break;
+    case TL_PHYS_BOOL:
+        *dense = (const uint8_t *)col->values + from;
+        break;
+    default: /* I32, F32; F64 */
+        *dense = (const uint8_t *)col->values + from * leaf->width;
+        break;
+    }
+}
+
+/** Those of [from, from + count) that are not null. */
+static int64_t dense_valid(const tl_pq_leaf *leaf, const tl_column *col, int64_t from, int64_t count, void *scratch)
+{
+    const tl_pq_kernels *kernels = tl_pq__kernels();
+    switch (leaf->phys) {
+    case TL_PHYS_BOOL:
+        return u8_valid(col->values, col->validity, from, count, scratch);
+    case TL_PHYS_I8:
+        return i8_i32_valid(col->values, col->validity, from, count, scratch);
+    case TL_PHYS_I16:
+        return i16_i32_valid(col->values, col->validity, from, count, scratch);
+    case TL_PHYS_I64:
+        if (leaf->width == 4)
+            return i64_i32_valid(col->values, col->validity, from, count, scratch);
+        return kernels->compress64(col->values, col->validity, from, count, scratch);
+    case TL_PHYS_F64:
+        return kernels->compress64(col->values, col->validity, from, count, scratch);
+    default: /* I32, F32 */
+        return kernels->compress32(col->values, col->validity, from, count, scratch);
+    }
+}
+
+static void dense_sel(const tl_pq_leaf *leaf, const tl_column *col, const uint32_t *sel, int64_t count, void *scratch)
+{
+    switch (leaf->phys) {
+    case TL_PHYS_BOOL:
+        u8_sel(col->values, sel, count, scratch);
+        break;
+    case TL_PHYS_I8:
+        i8_i32_sel(col->values, sel, count, scratch);
+        break;
+    case TL_PHYS_I16:
+        i16_i32_sel(col->values, sel, count, scratch);
+        break;
+    case TL_PHYS_I64:
+        if (leaf->width == 4)
+            i64_i32_sel(col->values, sel, count, scratch);
+        else
+            u64_sel(col->values, sel, count, scratch);
+        break;
+    case TL_PHYS_F64:
+        u64_sel(col->values, sel, count, scratch);
+        break;
+    case TL_PHYS_I128:
+        decimals(col->values, sel, 0, count, leaf->width, scratch);
+        break;
+    case TL_PHYS_TS96:
+        int96s(col->values, sel, 0, count, scratch);
+        break;
+    default: /* I32, F32 */
+        u32_sel(col->values, sel, count, scratch);
+        break;
+    }
+}
+
+void tl_pq__dense(const tl_pq_leaf *leaf, const tl_column *col, const uint32_t *sel, int64_t from, int64_t count, void *scratch,
+                  const void **dense, int64_t *n_dense)
+{
+    *dense = scratch;
+    *n_dense = count;
+    if (sel != NULL) {
+        dense_sel(leaf, col, sel, count, scratch);
+    } else if (col->validity == NULL || col->null_count == 0) {
+        dense_all(leaf, col, from, count, scratch, dense);
+    } else if (leaf->phys == TL_PHYS_I128 || leaf->phys == TL_PHYS_TS96) {
+        uint32_t *rows = leaf->writer->sel;
+        *n_dense = tl_pq__valid_rows(col, from, count, rows);
+        dense_sel(leaf, col, rows, *n_dense, scratch);
+    } else {
+        *n_dense = dense_valid(leaf, col, from, count, scratch);
+    }
+}
+
+/* ---- byte strings ---- */
+
+/** Copy by 16 bytes: a call of memcpy costs more than the strings of most tables. Writes up to 15 bytes too many. */
+static inline void copy_short(uint8_t *dst, const uint8_t *src, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += 16)
+        memcpy(dst + i, src + i, 16);
+}
+
+#define COPY_SHORT_MAX 128
+
+tl_status tl_pq__plain_bytes(const tl_column *col, const uint32_t *sel, int64_t from, int64_t count, tl_buf *out)
+{
+    const int32_t *offsets = col->offsets;
+    size_t bytes = 0;
+    if (sel == NULL) {
+        bytes = (size_t)(offsets[from + count] - offsets[from]);
+    } else {
+        for (int64_t i = 0; i < count; i++)
+            bytes += (size_t)(offsets[sel[i] + 1] - offsets[sel[i]]);
+    }
+    TL_TRY(tl_buf_reserve(out, bytes + (size_t)count * 4 + 16));
+    uint8_t *p = out->data + out->len;
+    int32_t safe_end = offsets[col->length] - 16; /* 16 bytes can be read from any place up to there */
+    for (int64_t i = 0; i < count; i++) {
+        int64_t row = sel == NULL ? from + i : (int64_t)sel[i];
+        const uint8_t *src = col->data + offsets[row];
+        size_t len = (size_t)(offsets[row + 1] - offsets[row]);
+        tl_write_le32(p, (uint32_t)len);
+        p += 4;
+        if (TL_LIKELY(len <= COPY_SHORT_MAX && offsets[row + 1] <= safe_end))
+            copy_short(p, src, len);
+        else if (len != 0)
+            memcpy(p, src, len);
+        p += len;
+    }
+    out->len = (size_t)(p - out->data);
+    return TL_OK;
+}
+
+/** The first eight bytes as a number that sorts as the bytes do. */
+static inline uint64_t prefix_of(const uint8_t *p, size_t len, const uint8_t *end)
+{
+    if (TL_LIKELY(len >= 8))
+        return tl_read_be64(p);
+    if (TL_LIKELY((size_t)(end - p) >= 8))
+        return len == 0 ? 0 : tl_read_be64(p) & ~UINT64_C(0) << (64 - 8 * len);
+    uint64_t prefix = 0;
+    for (size_t i = 0; i < len; i++)
+        prefix |= (uint64_t)p[i] << (56 - 8 * i);
+    return prefix;
+}
+
+tl_status tl_pq__bounds_add_rows(tl_pq_bounds *bounds, const tl_column *col, const uint32_t *sel, int64_t from, int64_t count)
+{
+    if (count == 0)
+        return TL_OK;
+    const uint8_t *end = col->data + col->offsets[col->length];
+    int64_t min_row = sel == NULL ? from : (int64_t)sel[0];
+    int64_t max_row = min_row;
+    tl_bytes_view first = tl_col_bytes(col, min_row);
+    uint64_t min_prefix = first.len == 0 ? 0 : prefix_of(first.data, first.len, end);
+    uint64_t max_prefix = min_prefix;
+    for (int64_t i = 1; i < count; i++) {
+        int64_t row = sel == NULL ? from + i : (int64_t)sel[i];
+        tl_bytes_view v = tl_col_bytes(col, row);
+        uint64_t prefix = v.len == 0 ? 0 : prefix_of(v.data, v.len, end);
+        if (TL_UNLIKELY(prefix <= min_prefix) && (prefix < min_prefix || tl_bytes_compare(v, tl_col_bytes(col, min_row)) < 0)) {
+            min_row = row;
+            min_prefix = prefix;
+        }
+        if (TL_UNLIKELY(prefix >= max_prefix) && (prefix > max_prefix || tl_bytes_compare(v, tl_col_bytes(col, max_row)) > 0)) {
+            max_row = row;
+            max_prefix = prefix;
+        }
+    }
+    TL_TRY(tl_pq__bounds_add_bytes(bounds, tl_col_bytes(col, min_row)));
+    return tl_pq__bounds_add_bytes(bounds, tl_col_bytes(col, max_row));
+}
