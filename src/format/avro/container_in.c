@@ -46,8 +46,8 @@ static tl_status find_codec(tl_bytes_view name, tl_codec *out, tl_error *err)
     static const struct {
         const char *name;
         tl_codec codec;
-    } known[] = {{"", TL_CODEC_NONE},          {"null", TL_CODEC_NONE},      {"deflate", TL_CODEC_DEFLATE}, {"snappy", TL_CODEC_SNAPPY},
-                 {"zstandard", TL_CODEC_ZSTD}, {"bzip2", TL_CODEC_BZIP2},    {"xz", TL_CODEC_XZ}};
+    } known[] = {{"null", TL_CODEC_NONE},      {"deflate", TL_CODEC_DEFLATE}, {"snappy", TL_CODEC_SNAPPY},
+                 {"zstandard", TL_CODEC_ZSTD}, {"bzip2", TL_CODEC_BZIP2},     {"xz", TL_CODEC_XZ}};
     for (size_t i = 0; i < TL_ARRAY_LEN(known); i++) {
         if (name.len == strlen(known[i].name) && memcmp(name.data, known[i].name, name.len) == 0) {
             *out = known[i].codec;
@@ -117,7 +117,7 @@ tl_status tl_avro__in_open(tl_avro_in *in, tl_bytes_view memory, tl_file *file, 
     in->memory = memory;
     in->file = file;
     in->bytes = bytes;
-    tl_bytes_view schema = {NULL, 0}, codec = {NULL, 0};
+    tl_bytes_view schema = {NULL, 0}, codec = {(const uint8_t *)"null", 4};
     TL_TRY(read_header(in, &schema, &codec, err));
     TL_TRY(find_codec(codec, &in->codec, err));
     if (schema.data == NULL)
