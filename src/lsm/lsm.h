@@ -10,17 +10,27 @@
 #include "merge/merge.h"
 #include "meta/meta.h"
 
-typedef enum tl_changelog_producer { TL_CHANGELOG_NONE, TL_CHANGELOG_INPUT, TL_CHANGELOG_LOOKUP, TL_CHANGELOG_FULL_COMPACTION } tl_changelog_producer;
+typedef enum tl_changelog_producer {
+    TL_CHANGELOG_NONE,
+    TL_CHANGELOG_INPUT,
+    TL_CHANGELOG_LOOKUP,
+    TL_CHANGELOG_FULL_COMPACTION
+} tl_changelog_producer;
 
-/** Everything about a table that its buckets need, parsed once from schema and options. Immutable, shared by threads. */
+/**
+ * Everything about a table that its buckets need, parsed once from schema and options. Immutable (but for `spill_fs`,
+ * `spill_dir`, `clock`, which tests may replace before first use), shared by threads.
+ */
 typedef struct tl_lsm_config {
     tl_fs *fs;
-    tl_paths paths;
+    tl_paths paths;          /* strings owned */
     tl_table_schema *schema; /* ref held */
     int32_t *key_idx;        /* trimmed primary key in schema->row_type; n_keys == 0: append table */
     int32_t n_keys;
-    tl_merge_engine *engine; /* NULL in append tables */
-    const tl_type *partition_type;
+    tl_merge_engine *engine;       /* NULL in append tables */
+    const tl_type *partition_type; /* ROW of the partition columns, none if unpartitioned */
+    int32_t *partition_idx;        /* per column of row_type: its index in partition_type, -1 if it is no partition column */
+    char *write_unsupported;       /* feature that only writing needs and that is not there; NULL: none */
     tl_changelog_producer changelog_producer;
     bool row_deduplicate;
     bool *row_deduplicate_ignored; /* per column */
@@ -29,18 +39,27 @@ typedef struct tl_lsm_config {
     bool write_only;
     bool thin_mode;
     bool force_lookup;
-    bool aggregation_or_partial; /* engine needs all levels in lookup */
+    bool need_lookup; /* lookup changelog or force-lookup: level 0 never lingers, reads see the lowest level only (§13) */
+    bool has_sequence_field;    /* sequence.field */
+    bool unaware_bucket;        /* append table with bucket = -1 */
+    bool bucket_append_ordered; /* bucket-append-ordered */
+    bool commit_force_compact;
+    int32_t total_buckets; /* option `bucket` */
     int64_t target_file_bytes;
     int64_t write_buffer_bytes;
     bool write_buffer_spillable;
     int32_t num_levels;
-    int32_t compaction_trigger;       /* num-sorted-run.compaction-trigger */
-    int32_t stop_trigger;             /* num-sorted-run.stop-trigger */
+    int32_t compaction_trigger; /* num-sorted-run.compaction-trigger */
+    int32_t stop_trigger;       /* num-sorted-run.stop-trigger */
     int32_t max_size_amplification_percent;
     int32_t size_ratio;
-    int64_t optimization_interval_ms; /* compaction.optimization-interval; 0: unset */
-    int64_t total_size_threshold;     /* 0: unset */
-    int64_t incremental_size_threshold;
+    int32_t offpeak_start_hour; /* -1: unset */
+    int32_t offpeak_end_hour;
+    int32_t offpeak_ratio;
+    int64_t optimization_interval_ms;    /* compaction.optimization-interval; -1: unset */
+    int64_t total_size_threshold;        /* -1: unset */
+    int64_t incremental_size_threshold;  /* -1: unset */
+    int32_t lookup_compact_max_interval; /* lookup-compact = gentle: level 0 is moved up each so many triggers; 0: radical */
     bool force_up_level0;
     bool force_rewrite_all;
     const tl_format *format;
@@ -50,7 +69,7 @@ typedef struct tl_lsm_config {
     int zstd_level;
     char *data_prefix;
     char *changelog_prefix;
-    char *data_dir; /* data-file.path-directory or NULL */
+    char *data_dir;          /* data-file.path-directory or NULL */
     bool suffix_compression; /* file.suffix.include.compression */
     bool stats_dense;
     tl_stats_spec *stats; /* per column of the table */
@@ -58,11 +77,18 @@ typedef struct tl_lsm_config {
     bool legacy_partition_names;
     char *partition_default_name;
     int32_t compaction_min_file_num; /* append tables */
-    char *spill_dir;
+    int64_t split_open_file_cost;
+    char *spill_dir; /* $TMPDIR or /tmp */
+    tl_fs *spill_fs; /* local; ref held */
+    tl_codec spill_codec;
+    const tl_clock *clock;
+    struct tl_lsm__layout *layout; /* private: columns of data files */
+    int refs;                      /* private */
 } tl_lsm_config;
 
 /** Parse; TL_E_UNSUPPORTED names options of features that are not there, TL_E_INVALID wrong values. */
-tl_status tl_lsm_config_create(tl_fs *fs, const tl_paths *paths, const tl_table_schema *schema, tl_lsm_config **out, tl_error *err);
+tl_status tl_lsm_config_create(tl_fs *fs, const tl_paths *paths, const tl_table_schema *schema, tl_lsm_config **out,
+                               tl_error *err);
 tl_lsm_config *tl_lsm_config_ref(tl_lsm_config *config);
 void tl_lsm_config_unref(tl_lsm_config *config);
 
@@ -100,7 +126,8 @@ typedef struct tl_bucket_writer tl_bucket_writer;
  * @locality one writer thread; compactions run on the pool and touch files only
  */
 tl_status tl_bucket_writer_create(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, int32_t total_buckets,
-                                  tl_data_file *const *files, size_t n_files, tl_pool *pool, tl_bucket_writer **out, tl_error *err);
+                                  tl_data_file *const *files, size_t n_files, tl_pool *pool, tl_bucket_writer **out,
+                                  tl_error *err);
 void tl_bucket_writer_free(tl_bucket_writer *writer); /* removes files that were not handed out by prepare */
 /** Rows of one bucket, all columns of the table, row_kind set or NULL. The batch is shared (columns are ref'ed). */
 tl_status tl_bucket_writer_write(tl_bucket_writer *writer, const tl_batch *batch, tl_error *err);
@@ -121,16 +148,19 @@ typedef struct tl_bucket_read_spec {
     const int32_t *columns; /* indices into the table's row type, in output order; NULL: all */
     int32_t n_columns;
     const tl_predicate *predicate; /* bound to the table's row type; exact: rows that fail are left out after merging */
-    bool keep_deletes;             /* results of kind -U/-D are returned too (audit log) */
-    int64_t batch_rows;
+    bool keep_deletes;             /* results of kind -U/-D are returned too (audit log); row_kind is set */
+    bool with_kinds;               /* row_kind is set (+I or +U); implied by keep_deletes */
+    bool with_seq;                 /* the batches' seq is set */
+    int64_t batch_rows;            /* 0: TL_BATCH_ROWS */
 } tl_bucket_read_spec;
 
 /** Files merged as a batch read does (§18). In lookup mode per key only L0 records and the lowest other level count. */
-tl_status tl_bucket_read(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, tl_data_file *const *files, size_t n_files,
-                         const tl_bucket_read_spec *spec, tl_reader **out, tl_error *err);
-/** Files one after the other without merging, with their row kinds (streaming reads, append tables, changelog files). */
-tl_status tl_files_read(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, tl_data_file *const *files, size_t n_files,
-                        const tl_bucket_read_spec *spec, tl_reader **out, tl_error *err);
+tl_status tl_bucket_read(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, tl_data_file *const *files,
+                         size_t n_files, const tl_bucket_read_spec *spec, tl_reader **out, tl_error *err);
+/** Files one after the other without merging, with their row kinds, deletes included (streaming reads, append tables, changelog
+ * files). */
+tl_status tl_files_read(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, tl_data_file *const *files,
+                        size_t n_files, const tl_bucket_read_spec *spec, tl_reader **out, tl_error *err);
 /** Full path of a data file; tl_free. NULL if out of memory. */
 char *tl_data_file_path(const tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, const tl_data_file *file);
 
@@ -141,11 +171,15 @@ typedef struct tl_section {
     tl_file_list *runs; /* files of a run do not overlap and are in key order */
     size_t n_runs;
 } tl_section;
-tl_status tl_sections(const tl_lsm_config *config, tl_data_file *const *files, size_t n_files, tl_section **out, size_t *n, tl_error *err);
+tl_status tl_sections(const tl_lsm_config *config, tl_data_file *const *files, size_t n_files, tl_section **out, size_t *n,
+                      tl_error *err);
 void tl_sections_free(tl_section *sections, size_t n);
 
-/** Compact small files of an unaware append bucket: plan and rewrite into `msg` (compact_before/after). §12. */
-tl_status tl_append_compact(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, tl_data_file *const *files, size_t n_files, bool full,
-                            tl_commit_message *msg, tl_error *err);
+/**
+ * Compact small files of an unaware append bucket: plan and rewrite into *msg (compact_before/after), which the caller has
+ * zeroed. `full`: all files into one sequence. §12. On failure *msg is empty and nothing is left behind.
+ */
+tl_status tl_append_compact(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, tl_data_file *const *files,
+                            size_t n_files, bool full, tl_commit_message *msg, tl_error *err);
 
 #endif

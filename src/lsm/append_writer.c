@@ -1,0 +1,265 @@
+/*
+ * Writer of one bucket of an append table (Java: AppendOnlyWriter, BucketedAppendCompactManager).
+ *
+ * Rows go straight into the open file. Where the table has buckets, files that follow each other by sequence number are
+ * compacted in the background, in that order; tables without buckets are compacted by a planner of their own
+ * (append_compact.c).
+ */
+#include "lsm/lsm_private.h"
+
+#define FULL_COMPACT_FILES_MIN 3 /* BucketedAppendCompactManager#FULL_COMPACT_MIN_FILE */
+
+typedef struct append_task {
+    tl_lsm__bucket *bucket; /* borrowed */
+    tl_file_list files;     /* by sequence number */
+    bool full;
+    atomic_bool cancelled;
+    tl_file_list before;
+    tl_file_list after;
+} append_task;
+
+typedef struct append_writer {
+    tl_bucket_writer base;
+    tl_lsm__names names;
+    tl_lsm__writer *file; /* NULL: nothing written since the last flush */
+    int64_t next_seq;
+    bool compacts;
+    tl_file_list to_compact; /* by sequence number */
+    append_task compaction;
+} append_writer;
+
+static const tl_lsm_config *config_of(const append_writer *w)
+{
+    return w->base.bucket->config;
+}
+
+/* ---- compaction ---- */
+
+static bool is_small(const tl_lsm_config *config, const tl_data_file *file)
+{
+    return file->bytes < tl_lsm__small_file_bytes(config);
+}
+
+/* A full compaction leaves large files at the head alone, and does nothing unless most files are small. */
+static bool worth_full_compaction(const tl_lsm_config *config, tl_file_list *files)
+{
+    size_t small = 0;
+    if (config->force_rewrite_all)
+        return files->n > 0;
+    while (files->n > 0 && !is_small(config, files->items[0]))
+        tl_lsm__list_remove_at(files, 0);
+    for (size_t i = 0; i < files->n; i++)
+        small += is_small(config, files->items[i]);
+    return small > files->n - small && files->n >= FULL_COMPACT_FILES_MIN;
+}
+
+static tl_status run_compaction(void *arg, tl_error *err)
+{
+    append_task *t = arg;
+    if (t->full && !worth_full_compaction(t->bucket->config, &t->files))
+        return TL_OK;
+    TL_TRY(tl_lsm__list_add_all(&t->before, &t->files, err));
+    return tl_lsm__append_rewrite(t->bucket, t->files.items, t->files.n, &t->cancelled, &t->after, err);
+}
+
+static void task_deinit(append_task *t)
+{
+    tl_file_list_deinit(&t->files);
+    tl_file_list_deinit(&t->before);
+    tl_file_list_deinit(&t->after);
+}
+
+static tl_status add_to_compact(append_writer *w, const tl_data_file *file, tl_error *err)
+{
+    TL_TRY(tl_file_list_add(&w->to_compact, file, err));
+    tl_data_file **items = w->to_compact.items;
+    size_t i = w->to_compact.n - 1;
+    for (; i > 0 && items[i - 1]->min_seq > file->min_seq; i--)
+        items[i] = items[i - 1];
+    items[i] = (tl_data_file *)file;
+    return TL_OK;
+}
+
+static tl_status sync_compaction(append_writer *w, bool blocking, tl_error *err)
+{
+    static const tl_file_list none = {NULL, 0, 0};
+    bool ended = false;
+    append_task *t = &w->compaction;
+    tl_status status = tl_lsm__task_poll(&w->base, blocking, &ended, err);
+    if (!ended)
+        return status;
+    if (status == TL_OK) {
+        status = tl_lsm__book_compaction(&w->base, &t->before, &t->after, &none, err);
+        if (status != TL_OK)
+            tl_lsm__discard_compaction(&w->base, &t->before, &t->after, &none);
+    }
+    /* The last file may still be small: it takes part again. */
+    const tl_data_file *last = t->after.n > 0 ? t->after.items[t->after.n - 1] : NULL;
+    if (status == TL_OK && last != NULL && is_small(config_of(w), last))
+        status = add_to_compact(w, last, err);
+    task_deinit(t);
+    return status;
+}
+
+/* First run of files that is long enough, else of at least twice the target size: [*from, *to); false if there is none. */
+static bool pick_files(const append_writer *w, size_t *from, size_t *to)
+{
+    const tl_lsm_config *config = config_of(w);
+    int64_t bytes = 0;
+    size_t first = 0;
+    for (size_t i = 0; i < w->to_compact.n; i++) {
+        bytes += w->to_compact.items[i]->bytes;
+        if ((int64_t)(i + 1 - first) >= config->compaction_min_file_num) {
+            *from = first;
+            *to = i + 1;
+            return true;
+        }
+        if (bytes >= config->target_file_bytes * 2)
+            bytes -= w->to_compact.items[first++]->bytes;
+    }
+    *from = first;
+    return false;
+}
+
+static tl_status start_compaction(append_writer *w, size_t from, size_t to, bool full, tl_error *err)
+{
+    append_task *t = &w->compaction;
+    *t = (append_task){.bucket = w->base.bucket, .full = full};
+    atomic_init(&t->cancelled, false);
+    tl_status status = TL_OK;
+    for (size_t i = from; i < to && status == TL_OK; i++)
+        status = tl_file_list_add(&t->files, w->to_compact.items[i], err);
+    if (status == TL_OK)
+        status = tl_lsm__task_start(&w->base, run_compaction, t, err);
+    if (status != TL_OK) {
+        task_deinit(t);
+        return status;
+    }
+    /* Files before the pick were passed over for good, as by the reference's queue. */
+    for (size_t i = 0; i < to; i++)
+        tl_lsm__list_remove_at(&w->to_compact, 0);
+    return TL_OK;
+}
+
+static tl_status trigger_compaction(append_writer *w, bool full, tl_error *err)
+{
+    size_t from = 0, to = w->to_compact.n;
+    if (!w->compacts || w->base.task != NULL)
+        return TL_OK;
+    if (full) {
+        bool enough = to >= FULL_COMPACT_FILES_MIN || (config_of(w)->force_rewrite_all && to > 0);
+        return enough ? start_compaction(w, from, to, full, err) : TL_OK;
+    }
+    if (pick_files(w, &from, &to))
+        return start_compaction(w, from, to, full, err);
+    for (size_t i = 0; i < from; i++)
+        tl_lsm__list_remove_at(&w->to_compact, 0);
+    return TL_OK;
+}
+
+/* ---- operations ---- */
+
+static tl_status append_write(tl_bucket_writer *base, const tl_batch *batch, tl_error *err)
+{
+    append_writer *w = (append_writer *)base;
+    for (int64_t i = 0; batch->row_kind != NULL && i < batch->n_rows; i++) {
+        if (tl_kind_is_retract(batch->row_kind[i]))
+            return tl_error_set(err, TL_E_INVALID,
+                                "append table takes only +I and +U rows, not %s; option 'ignore-delete' drops the others",
+                                tl_row_kind_text(batch->row_kind[i]));
+    }
+    if (w->file == NULL) {
+        tl_lsm__writer_spec spec = {.bucket = base->bucket, .names = &w->names, .next_seq = &w->next_seq};
+        TL_TRY(tl_lsm__writer_create(&spec, &w->file, err));
+    }
+    return tl_lsm__writer_write(w->file, batch, err);
+}
+
+static int64_t append_bytes(const tl_bucket_writer *base)
+{
+    const append_writer *w = (const append_writer *)base;
+    return w->file == NULL ? 0 : tl_lsm__writer_open_bytes(w->file);
+}
+
+/* The memory is that of the open file's encoder: only closing the file frees it. */
+static tl_status append_flush(tl_bucket_writer *base, tl_error *err)
+{
+    append_writer *w = (append_writer *)base;
+    return w->file == NULL ? TL_OK : tl_lsm__writer_roll(w->file, err);
+}
+
+static tl_status flush_all(append_writer *w, bool wait, bool full, tl_error *err)
+{
+    size_t old = w->base.new_files.n;
+    if (w->file != NULL) {
+        TL_TRY(tl_lsm__writer_finish(w->file, &w->base.new_files, err));
+        tl_lsm__writer_free(TL_STEAL(w->file));
+    }
+    for (size_t i = old; i < w->base.new_files.n && w->compacts; i++)
+        TL_TRY(add_to_compact(w, w->base.new_files.items[i], err));
+    TL_TRY(sync_compaction(w, wait, err));
+    return trigger_compaction(w, full, err);
+}
+
+static tl_status append_compact(tl_bucket_writer *base, bool full, tl_error *err)
+{
+    return flush_all((append_writer *)base, /* wait= */ true, full, err);
+}
+
+static tl_status append_prepare(tl_bucket_writer *base, bool wait, tl_commit_message *out, tl_error *err)
+{
+    append_writer *w = (append_writer *)base;
+    TL_TRY(flush_all(w, /* wait= */ false, /* full= */ false, err));
+    TL_TRY(sync_compaction(w, wait || config_of(w)->commit_force_compact, err));
+    return tl_lsm__drain(base, out, err);
+}
+
+static bool append_idle(const tl_bucket_writer *base)
+{
+    return base->task == NULL;
+}
+
+static void append_free(tl_bucket_writer *base)
+{
+    append_writer *w = (append_writer *)base;
+    if (base->task != NULL) {
+        static const tl_file_list none = {NULL, 0, 0};
+        bool ended = false;
+        atomic_store(&w->compaction.cancelled, true);
+        /* Its failure concerns nobody any more; its files are removed either way. */
+        if (tl_lsm__task_poll(base, /* blocking= */ true, &ended, /* err= */ NULL) == TL_OK)
+            tl_lsm__discard_compaction(base, &w->compaction.before, &w->compaction.after, &none);
+        task_deinit(&w->compaction);
+    }
+    tl_lsm__writer_free(w->file);
+    tl_file_list_deinit(&w->to_compact);
+    tl_lsm__writer_base_deinit(base);
+    tl_free(w);
+}
+
+static const tl_lsm__writer_ops append_ops = {append_free,    append_write,   append_bytes, append_flush,
+                                              append_compact, append_prepare, append_idle};
+
+tl_status tl_lsm__append_writer_create(tl_lsm__bucket *bucket, int32_t total_buckets, tl_data_file *const *files,
+                                       size_t n_files, tl_pool *pool, tl_bucket_writer **out, tl_error *err)
+{
+    const tl_lsm_config *config = bucket->config;
+    append_writer *w = tl_calloc(1, sizeof *w);
+    if (w == NULL)
+        return tl_nomem(err, "bucket writer");
+    tl_lsm__writer_base_init(&w->base, &append_ops, bucket, total_buckets, pool);
+    /* Without an order to keep, every writer starts anew (AppendFileStoreWrite, BucketedAppendFileStoreWrite). */
+    if (config->unaware_bucket || (!config->bucket_append_ordered && config->write_only))
+        n_files = 0;
+    w->compacts = !config->unaware_bucket && !config->write_only;
+    w->next_seq = tl_lsm__next_seq(files, n_files);
+    tl_status status = TL_OK;
+    for (size_t i = 0; i < n_files && w->compacts && status == TL_OK; i++)
+        status = add_to_compact(w, files[i], err);
+    if (status != TL_OK) {
+        append_free(&w->base);
+        return status;
+    }
+    *out = &w->base;
+    return TL_OK;
+}

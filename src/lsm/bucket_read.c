@@ -1,0 +1,350 @@
+/*
+ * Reading a bucket (Java: MergeFileSplitRead, RawFileSplitRead).
+ *
+ * The files are cut into sections of disjoint key ranges, read one after the other. Where one run is alone, each key is there
+ * once: only the wanted columns are read, and every predicate goes down into the files. Where runs overlap they are merged,
+ * with the columns that merging needs; then only predicates on keys may go down, as an older record that passes must not show
+ * in place of a newer one that fails, and the whole predicate is applied to the merged rows.
+ */
+#include "lsm/lsm_private.h"
+
+/* One way of reading: its scan, and where the wanted columns are in what it gives. */
+typedef struct read_path {
+    tl_lsm__scan *scan;
+    int32_t *out; /* indices into scan->type of the wanted columns; NULL: all in order */
+} read_path;
+
+typedef struct bucket_reader {
+    tl_reader base;
+    tl_lsm__bucket *bucket;
+    tl_section *sections;
+    size_t n_sections;
+    size_t next_section;
+    int32_t n_columns;
+    int32_t *columns; /* wanted */
+    bool keep_deletes;
+    bool with_kinds;
+    bool with_seq;
+    int64_t batch_rows;
+    tl_predicate *pred; /* bound to the table's row type; NULL: none */
+    read_path direct;
+    read_path merged;
+    tl_merge_engine *engine; /* over merged.scan->type */
+    tl_reader *current;
+    const read_path *path; /* of `current` */
+} bucket_reader;
+
+static void path_deinit(read_path *path)
+{
+    tl_lsm__scan_unref(path->scan);
+    tl_free(path->out);
+}
+
+static void bucket_reader_free(tl_reader *reader)
+{
+    bucket_reader *r = (bucket_reader *)reader;
+    tl_reader_free(r->current);
+    path_deinit(&r->direct);
+    path_deinit(&r->merged);
+    tl_merge_engine_unref(r->engine);
+    if (r->sections != NULL)
+        tl_sections_free(r->sections, r->n_sections);
+    tl_predicate_free(r->pred);
+    tl_free(r->columns);
+    tl_type_unref(r->base.type);
+    tl_lsm__bucket_unref(r->bucket);
+    tl_free(r);
+}
+
+/* ---- the two ways ---- */
+
+static tl_status make_path(const bucket_reader *r, const bool *needed, read_path *path, tl_error *err)
+{
+    int32_t n = tl_lsm__n_columns(r->bucket->config);
+    TL_CLEANUP(tl_freep) int32_t *columns = tl_alloc((size_t)(n + 1) * sizeof(*columns));
+    TL_CLEANUP(tl_freep) int32_t *position = tl_alloc((size_t)(n + 1) * sizeof(*position));
+    path->out = tl_alloc((size_t)(r->n_columns + 1) * sizeof(*path->out));
+    if (columns == NULL || position == NULL || path->out == NULL)
+        return tl_nomem(err, "read");
+    int32_t n_read = 0;
+    for (int32_t i = 0; i < n; i++) {
+        position[i] = n_read;
+        if (needed[i])
+            columns[n_read++] = i;
+    }
+    bool identity = n_read == r->n_columns;
+    for (int32_t i = 0; i < r->n_columns; i++) {
+        path->out[i] = position[r->columns[i]];
+        identity &= path->out[i] == i;
+    }
+    if (identity) {
+        tl_free(path->out);
+        path->out = NULL;
+    }
+    TL_TRY(tl_lsm__scan_create(r->bucket, columns, n_read, r->pred, &path->scan, err));
+    path->scan->batch_rows = r->batch_rows;
+    return TL_OK;
+}
+
+static void mark_wanted(const bucket_reader *r, bool *needed)
+{
+    for (int32_t i = 0; i < r->n_columns; i++)
+        needed[r->columns[i]] = true;
+}
+
+static tl_status make_direct(bucket_reader *r, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) bool *needed = tl_calloc((size_t)tl_lsm__n_columns(r->bucket->config) + 1, sizeof(*needed));
+    if (needed == NULL)
+        return tl_nomem(err, "read");
+    mark_wanted(r, needed);
+    if (r->pred != NULL)
+        tl_predicate_columns(r->pred, needed);
+    TL_TRY(make_path(r, needed, &r->direct, err));
+    r->direct.scan->with_kind = r->with_kinds;
+    r->direct.scan->with_seq = r->with_seq;
+    r->direct.scan->drop_deletes = !r->keep_deletes;
+    return TL_OK;
+}
+
+static int32_t primary_key_column(const tl_table_schema *schema, int32_t i)
+{
+    return tl_type_field_index(schema->row_type, schema->primary_keys[i]);
+}
+
+static tl_status make_engine(bucket_reader *r, tl_error *err)
+{
+    const tl_table_schema *schema = r->bucket->config->schema;
+    const tl_lsm__scan *scan = r->merged.scan;
+    TL_CLEANUP(tl_freep) int32_t *keys = tl_alloc((size_t)schema->n_primary_keys * sizeof(*keys));
+    if (keys == NULL)
+        return tl_nomem(err, "read");
+    for (int32_t k = 0; k < schema->n_primary_keys; k++) {
+        int32_t column = primary_key_column(schema, k);
+        for (int32_t i = 0; i < scan->n_columns; i++) {
+            if (scan->columns[i] == column)
+                keys[k] = i;
+        }
+    }
+    return tl_merge_engine_create(scan->type, keys, schema->n_primary_keys, &schema->options, &r->engine, err);
+}
+
+static tl_status make_merged(bucket_reader *r, tl_error *err)
+{
+    const tl_table_schema *schema = r->bucket->config->schema;
+    size_t n = (size_t)tl_lsm__n_columns(r->bucket->config) + 1;
+    TL_CLEANUP(tl_freep) bool *wanted = tl_calloc(n, sizeof(*wanted));
+    TL_CLEANUP(tl_freep) bool *needed = tl_calloc(n, sizeof(*needed));
+    if (wanted == NULL || needed == NULL)
+        return tl_nomem(err, "read");
+    mark_wanted(r, wanted);
+    if (r->pred != NULL)
+        tl_predicate_columns(r->pred, wanted);
+    for (int32_t k = 0; k < schema->n_primary_keys; k++)
+        wanted[primary_key_column(schema, k)] = true;
+    TL_TRY(tl_merge_required_columns(schema->row_type, &schema->options, wanted, needed, err));
+    for (size_t i = 0; i + 1 < n; i++)
+        needed[i] |= wanted[i];
+    TL_TRY(make_path(r, needed, &r->merged, err));
+    return make_engine(r, err);
+}
+
+/* ---- sections ---- */
+
+static tl_status open_merged(bucket_reader *r, const tl_section *section, tl_error *err)
+{
+    tl_lsm__scan *scan = r->merged.scan;
+    tl_merge_spec spec = {.engine = r->engine,
+                          .key_idx = scan->key_idx,
+                          .n_keys = r->bucket->config->n_keys,
+                          .drop_deletes = !r->keep_deletes,
+                          .batch_rows = r->batch_rows,
+                          .hook = r->bucket->config->need_lookup ? &tl_lsm__lookup_read_hook : NULL};
+    TL_CLEANUP(tl_freep) tl_merge_input *inputs = tl_calloc(section->n_runs, sizeof(*inputs));
+    if (inputs == NULL)
+        return tl_nomem(err, "read");
+    for (size_t i = 0; i < section->n_runs; i++) {
+        const tl_file_list *run = &section->runs[i];
+        inputs[i].level = run->items[0]->level;
+        tl_status status = tl_lsm__run_open(scan, run->items, run->n, TL_LSM__PUSH_KEYS, &inputs[i].reader, err);
+        if (status != TL_OK) {
+            for (size_t j = 0; j < i; j++)
+                tl_reader_free(inputs[j].reader);
+            return status;
+        }
+    }
+    return tl_merge_open(scan->type, &spec, inputs, (int32_t)section->n_runs, &r->current, err);
+}
+
+static tl_status open_section(bucket_reader *r, const tl_section *section, tl_error *err)
+{
+    if (section->n_runs > 1) {
+        if (r->merged.scan == NULL)
+            TL_TRY(make_merged(r, err));
+        r->path = &r->merged;
+        return open_merged(r, section, err);
+    }
+    if (r->direct.scan == NULL)
+        TL_TRY(make_direct(r, err));
+    r->path = &r->direct;
+    return tl_lsm__run_open(r->direct.scan, section->runs[0].items, section->runs[0].n, TL_LSM__PUSH_ALL, &r->current, err);
+}
+
+/* ---- rows out ---- */
+
+/* Rows of a merged batch that pass the predicate. Takes the batch over. */
+static tl_status apply_predicate(const tl_lsm__scan *scan, tl_batch *batch, tl_batch **out, tl_error *err)
+{
+    TL_CLEANUP(tl_batch_freep) tl_batch *owned = batch;
+    int64_t n = 0;
+    if (scan->pred == NULL || batch->n_rows == 0) {
+        *out = TL_STEAL(owned);
+        return TL_OK;
+    }
+    TL_CLEANUP(tl_freep) uint32_t *sel = tl_alloc((size_t)batch->n_rows * sizeof(*sel));
+    if (sel == NULL)
+        return tl_nomem(err, "filter");
+    TL_TRY(tl_predicate_eval(scan->pred, (const tl_column *const *)batch->cols, batch->n_rows, sel, &n, err));
+    if (n == batch->n_rows) {
+        *out = TL_STEAL(owned);
+        return TL_OK;
+    }
+    return tl_batch_gather(batch, sel, n, out, err);
+}
+
+static tl_status shape_batch(const bucket_reader *r, tl_batch *batch, tl_batch **out, tl_error *err)
+{
+    if (r->path == &r->merged)
+        TL_TRY(apply_predicate(r->merged.scan, batch, &batch, err));
+    TL_CLEANUP(tl_batch_freep) tl_batch *owned = batch;
+    if (r->path->out != NULL) {
+        tl_batch *projected = NULL;
+        TL_TRY(tl_batch_project(batch, r->path->out, r->n_columns, &projected, err));
+        tl_batch_free(owned);
+        owned = projected;
+    }
+    if (!r->with_kinds) {
+        tl_free(owned->row_kind);
+        owned->row_kind = NULL;
+    }
+    if (!r->with_seq) {
+        tl_free(owned->seq);
+        owned->seq = NULL;
+    }
+    *out = TL_STEAL(owned);
+    return TL_OK;
+}
+
+static tl_status bucket_reader_next(tl_reader *reader, tl_batch **out, tl_error *err)
+{
+    bucket_reader *r = (bucket_reader *)reader;
+    for (;;) {
+        tl_batch *batch = NULL;
+        if (r->current == NULL) {
+            if (r->next_section == r->n_sections) {
+                *out = NULL;
+                return TL_OK;
+            }
+            TL_TRY(open_section(r, &r->sections[r->next_section++], err));
+        }
+        TL_TRY(tl_reader_next(r->current, &batch, err));
+        if (batch == NULL) {
+            tl_reader_free(TL_STEAL(r->current));
+            continue;
+        }
+        TL_TRY(shape_batch(r, batch, &batch, err));
+        if (batch->n_rows > 0) {
+            *out = batch;
+            return TL_OK;
+        }
+        tl_batch_free(batch);
+    }
+}
+
+static const tl_reader_ops bucket_reader_ops = {bucket_reader_next, bucket_reader_free};
+
+/* ---- opening ---- */
+
+static tl_status take_spec(bucket_reader *r, const tl_bucket_read_spec *spec, tl_error *err)
+{
+    const tl_lsm_config *config = r->bucket->config;
+    int32_t n = tl_lsm__n_columns(config);
+    r->n_columns = spec->columns == NULL ? n : spec->n_columns;
+    r->columns = tl_alloc((size_t)(r->n_columns + 1) * sizeof(*r->columns));
+    if (r->columns == NULL)
+        return tl_nomem(err, "read");
+    for (int32_t i = 0; i < r->n_columns; i++) {
+        r->columns[i] = spec->columns == NULL ? i : spec->columns[i];
+        if (r->columns[i] < 0 || r->columns[i] >= n)
+            return tl_error_set(err, TL_E_INVALID, "column %d of %d does not exist", r->columns[i], n);
+    }
+    r->keep_deletes = spec->keep_deletes;
+    r->with_kinds = spec->with_kinds || spec->keep_deletes;
+    r->with_seq = spec->with_seq;
+    r->batch_rows = spec->batch_rows;
+    if (spec->predicate != NULL)
+        TL_TRY(tl_predicate_dup(spec->predicate, &r->pred, err));
+    return tl_type_project(config->schema->row_type, r->columns, r->n_columns, &r->base.type, err);
+}
+
+static tl_status reader_create(tl_lsm_config *config, tl_bytes_view partition, int32_t number, const tl_bucket_read_spec *spec,
+                               bucket_reader **out, tl_error *err)
+{
+    bucket_reader *r = tl_calloc(1, sizeof *r);
+    if (r == NULL)
+        return tl_nomem(err, "read");
+    r->base.ops = &bucket_reader_ops;
+    tl_status status = tl_lsm__bucket_create(config, partition, number, &r->bucket, err);
+    if (status == TL_OK)
+        status = take_spec(r, spec, err);
+    if (status != TL_OK) {
+        bucket_reader_free(&r->base);
+        return status;
+    }
+    *out = r;
+    return TL_OK;
+}
+
+/* One section of one run with the files in the given order: read one after the other. */
+static tl_status single_section(bucket_reader *r, tl_data_file *const *files, size_t n, tl_error *err)
+{
+    r->sections = tl_calloc(1, sizeof(*r->sections));
+    if (r->sections == NULL || (r->sections->runs = tl_calloc(1, sizeof(*r->sections->runs))) == NULL)
+        return tl_nomem(err, "read");
+    r->sections->n_runs = 1;
+    r->n_sections = 1;
+    for (size_t i = 0; i < n; i++)
+        TL_TRY(tl_file_list_add(&r->sections->runs[0], files[i], err));
+    return TL_OK;
+}
+
+tl_status tl_bucket_read(tl_lsm_config *config, tl_bytes_view partition, int32_t number, tl_data_file *const *files,
+                         size_t n_files, const tl_bucket_read_spec *spec, tl_reader **out, tl_error *err)
+{
+    bucket_reader *r = NULL;
+    TL_TRY(reader_create(config, partition, number, spec, &r, err));
+    tl_status status = config->n_keys > 0 ? tl_sections(config, files, n_files, &r->sections, &r->n_sections, err)
+                                          : single_section(r, files, n_files, err);
+    if (status != TL_OK) {
+        bucket_reader_free(&r->base);
+        return status;
+    }
+    *out = &r->base;
+    return TL_OK;
+}
+
+tl_status tl_files_read(tl_lsm_config *config, tl_bytes_view partition, int32_t number, tl_data_file *const *files,
+                        size_t n_files, const tl_bucket_read_spec *spec, tl_reader **out, tl_error *err)
+{
+    bucket_reader *r = NULL;
+    tl_bucket_read_spec all = *spec;
+    all.keep_deletes = true;
+    TL_TRY(reader_create(config, partition, number, &all, &r, err));
+    tl_status status = single_section(r, files, n_files, err);
+    if (status != TL_OK) {
+        bucket_reader_free(&r->base);
+        return status;
+    }
+    *out = &r->base;
+    return TL_OK;
+}

@@ -1,0 +1,541 @@
+/*
+ * Options of a table → tl_lsm_config. Defaults are those of the reference (Java: org.apache.paimon.CoreOptions, 1.4.2).
+ */
+#include "lsm/lsm_private.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+#include "base/parse.h"
+
+#define MB (INT64_C(1) << 20)
+
+/* ---- typed options: *out keeps its value (the default) where the option is not set ---- */
+
+static tl_status wrap_option(tl_error *err, tl_status status, const char *key)
+{
+    return tl_error_wrap(err, status, "option '%s'", key);
+}
+
+static tl_status opt_memory(const tl_options *options, const char *key, int64_t *out, tl_error *err)
+{
+    const char *text = tl_options_get(options, key);
+    return text == NULL ? TL_OK : wrap_option(err, tl_parse_memory_bytes(text, out, err), key);
+}
+
+static tl_status opt_duration(const tl_options *options, const char *key, int64_t *out, tl_error *err)
+{
+    const char *text = tl_options_get(options, key);
+    return text == NULL ? TL_OK : wrap_option(err, tl_parse_duration_ms(text, out, err), key);
+}
+
+static tl_status opt_bool(const tl_options *options, const char *key, bool *out, tl_error *err)
+{
+    const char *text = tl_options_get(options, key);
+    return text == NULL ? TL_OK : wrap_option(err, tl_parse_bool(text, out, err), key);
+}
+
+static tl_status opt_int(const tl_options *options, const char *key, int32_t *out, tl_error *err)
+{
+    const char *text = tl_options_get(options, key);
+    if (text == NULL)
+        return TL_OK;
+    int64_t v = 0;
+    TL_TRY(wrap_option(err, tl_parse_int(text, INT32_MIN, INT32_MAX, &v, err), key));
+    *out = (int32_t)v;
+    return TL_OK;
+}
+
+/* NULL default: stays NULL when unset. */
+static tl_status opt_string(const tl_options *options, const char *key, const char *default_value, char **out, tl_error *err)
+{
+    const char *text = tl_options_get(options, key);
+    if (text == NULL)
+        text = default_value;
+    if (text == NULL)
+        return TL_OK;
+    *out = tl_strdup(text);
+    return *out == NULL ? tl_nomem(err, "option") : TL_OK;
+}
+
+/* Java's enums are found by their text or by their name, in any case. */
+static bool enum_equal(const char *text, const char *name)
+{
+    for (; *text != 0 && *name != 0; text++, name++) {
+        char a = *text == '_' ? '-' : *text;
+        if (strncasecmp(&a, name, 1) != 0)
+            return false;
+    }
+    return *text == *name;
+}
+
+static bool opt_is_true(const tl_options *options, const char *key)
+{
+    const char *text = tl_options_get(options, key);
+    return text != NULL && strcasecmp(text, "true") == 0;
+}
+
+/* ---- features that are not there ---- */
+
+static tl_status unsupported(tl_error *err, const char *feature, const char *key)
+{
+    return tl_error_set(err, TL_E_UNSUPPORTED, "%s (option '%s') not supported yet", feature, key);
+}
+
+/* Without these the table cannot even be read rightly. */
+static tl_status refuse_features(const tl_options *options, tl_error *err)
+{
+    static const struct {
+        const char *key;
+        const char *feature;
+    } flags[] = {
+        {"deletion-vectors.enabled", "deletion vectors are"},
+        {"data-evolution.enabled", "data evolution is"},
+        {"chain-table.enabled", "chain tables are"},
+        {"pk-clustering-override", "clustered primary-key tables are"},
+    };
+    for (size_t i = 0; i < TL_ARRAY_LEN(flags); i++) {
+        if (opt_is_true(options, flags[i].key))
+            return unsupported(err, flags[i].feature, flags[i].key);
+    }
+    const char *engine = tl_options_get(options, "merge-engine");
+    if (engine != NULL && enum_equal(engine, "first-row"))
+        return unsupported(err, "the first-row merge engine is", "merge-engine");
+    return TL_OK;
+}
+
+static bool type_holds(const tl_type *type, tl_type_kind kind)
+{
+    if (type->kind == kind)
+        return true;
+    for (int32_t i = 0; i < type->n_fields; i++) {
+        if (type_holds(type->fields[i].type, kind))
+            return true;
+    }
+    return false;
+}
+
+static tl_status refuse_types(const tl_type *row_type, tl_error *err)
+{
+    for (int32_t i = 0; i < row_type->n_fields; i++) {
+        const tl_field *f = &row_type->fields[i];
+        if (type_holds(f->type, TL_VARIANT))
+            return tl_error_set(err, TL_E_UNSUPPORTED, "column '%s': type VARIANT is not supported yet", f->name);
+        if (type_holds(f->type, TL_BLOB))
+            return tl_error_set(err, TL_E_UNSUPPORTED, "column '%s': type BLOB is not supported yet", f->name);
+    }
+    return TL_OK;
+}
+
+/* The first feature that a writer would need and that is not there: a table with it can be read, not written. */
+static const char *write_feature(const tl_options *options)
+{
+    static const struct {
+        const char *key;
+        const char *feature;
+    } set[] = {
+        {"file.format.per.level", "file formats per level (option 'file.format.per.level')"},
+        {"file.compression.per.level", "compression per level (option 'file.compression.per.level')"},
+        {"metadata.stats-mode.per.level", "statistics per level (option 'metadata.stats-mode.per.level')"},
+        {"record-level.expire-time", "record-level expiration (option 'record-level.expire-time')"},
+        {"data-file.external-paths", "external paths (option 'data-file.external-paths')"},
+    };
+    static const struct {
+        const char *key;
+        const char *feature;
+    } flags[] = {
+        {"row-tracking.enabled", "row tracking (option 'row-tracking.enabled')"},
+        {"lookup.remote-file.enabled", "remote lookup files (option 'lookup.remote-file.enabled')"},
+        {"clustering.incremental", "incremental clustering (option 'clustering.incremental')"},
+    };
+    for (size_t i = 0; i < TL_ARRAY_LEN(set); i++) {
+        if (tl_options_get(options, set[i].key) != NULL)
+            return set[i].feature;
+    }
+    for (size_t i = 0; i < TL_ARRAY_LEN(flags); i++) {
+        if (opt_is_true(options, flags[i].key))
+            return flags[i].feature;
+    }
+    for (size_t i = 0; i < options->count; i++) {
+        const char *key = options->keys[i];
+        size_t len = strlen(key);
+        static const char suffix[] = ".columns";
+        if (strncmp(key, "file-index.", 11) == 0 && len > sizeof suffix && strcmp(key + len - (sizeof suffix - 1), suffix) == 0)
+            return "file indexes (options 'file-index.…')";
+    }
+    return NULL;
+}
+
+/* Data files of other formats: found out when a file is opened; writing is refused at once. */
+static tl_status parse_formats(tl_lsm_config *config, const tl_options *options, const char **feature, tl_error *err)
+{
+    const char *name = tl_options_get(options, "file.format");
+    const char *changelog_name = tl_options_get(options, "changelog-file.format");
+    config->format = &tl_format_parquet;
+    config->changelog_format = &tl_format_parquet;
+    const char *names[] = {name, changelog_name};
+    for (size_t i = 0; i < TL_ARRAY_LEN(names); i++) {
+        if (names[i] == NULL || strcasecmp(names[i], "parquet") == 0)
+            continue;
+        if (strcasecmp(names[i], "avro") == 0)
+            *feature = "data files in Avro (option 'file.format')";
+        else if (strcasecmp(names[i], "orc") == 0)
+            *feature = "data files in ORC (option 'file.format')";
+        else
+            return tl_error_set(err, TL_E_UNSUPPORTED, "file format '%s' is not supported yet", names[i]);
+    }
+    return TL_OK;
+}
+
+/* ---- groups of options ---- */
+
+static tl_status parse_files(tl_lsm_config *config, const tl_options *options, tl_error *err)
+{
+    config->target_file_bytes = config->n_keys > 0 ? 128 * MB : 256 * MB;
+    TL_TRY(opt_memory(options, "target-file-size", &config->target_file_bytes, err));
+    TL_TRY(opt_string(options, "file.compression", "zstd", &config->compression, err));
+    TL_TRY(opt_string(options, "changelog-file.compression", config->compression, &config->changelog_compression, err));
+    int32_t zstd_level = 1;
+    TL_TRY(opt_int(options, "file.compression.zstd-level", &zstd_level, err));
+    config->zstd_level = zstd_level;
+    TL_TRY(opt_string(options, "data-file.prefix", "data-", &config->data_prefix, err));
+    TL_TRY(opt_string(options, "changelog-file.prefix", "changelog-", &config->changelog_prefix, err));
+    TL_TRY(opt_string(options, "data-file.path-directory", NULL, &config->data_dir, err));
+    TL_TRY(opt_bool(options, "file.suffix.include.compression", &config->suffix_compression, err));
+    TL_TRY(opt_bool(options, "data-file.thin-mode", &config->thin_mode, err));
+    config->legacy_partition_names = true;
+    TL_TRY(opt_bool(options, "partition.legacy-name", &config->legacy_partition_names, err));
+    TL_TRY(opt_string(options, "partition.default-name", "__DEFAULT_PARTITION__", &config->partition_default_name, err));
+    config->split_open_file_cost = 4 * MB;
+    return opt_memory(options, "source.split.open-file-cost", &config->split_open_file_cost, err);
+}
+
+static tl_status parse_buffer(tl_lsm_config *config, const tl_options *options, tl_error *err)
+{
+    config->write_buffer_bytes = 256 * MB;
+    config->write_buffer_spillable = true;
+    TL_TRY(opt_memory(options, "write-buffer-size", &config->write_buffer_bytes, err));
+    TL_TRY(opt_bool(options, "write-buffer-spillable", &config->write_buffer_spillable, err));
+    TL_TRY(opt_bool(options, "write.compaction-skip", &config->write_only, err));
+    TL_TRY(opt_bool(options, "write-only", &config->write_only, err));
+    static const char *const ignore_keys[] = {"first-row.ignore-delete", "deduplicate.ignore-delete",
+                                              "partial-update.ignore-delete", "ignore-delete"};
+    for (size_t i = 0; i < TL_ARRAY_LEN(ignore_keys); i++)
+        TL_TRY(opt_bool(options, ignore_keys[i], &config->ignore_delete, err));
+    TL_TRY(opt_bool(options, "ignore-update-before", &config->ignore_update_before, err));
+    config->bucket_append_ordered = true;
+    TL_TRY(opt_bool(options, "bucket-append-ordered", &config->bucket_append_ordered, err));
+    config->total_buckets = -1;
+    TL_TRY(opt_int(options, "bucket", &config->total_buckets, err));
+    config->unaware_bucket = config->n_keys == 0 && config->total_buckets == -1;
+    const char *dir = getenv("TMPDIR");
+    config->spill_dir = tl_strdup(dir != NULL && dir[0] != 0 ? dir : "/tmp");
+    if (config->spill_dir == NULL)
+        return tl_nomem(err, "options");
+    return tl_fs_local(&config->spill_fs, err);
+}
+
+/* LZ4 unless the user asks for something else: a spill is read once, so speed counts more than size. */
+static tl_status parse_spill_codec(tl_lsm_config *config, const tl_options *options, tl_error *err)
+{
+    static const struct {
+        const char *name;
+        tl_codec codec;
+    } codecs[] = {{"lz4", TL_CODEC_LZ4_RAW}, {"zstd", TL_CODEC_ZSTD}, {"none", TL_CODEC_NONE}, {"lzo", TL_CODEC_LZ4_RAW}};
+    config->spill_codec = TL_CODEC_LZ4_RAW;
+    const char *name = tl_options_get(options, "spill-compression");
+    if (name == NULL)
+        return TL_OK;
+    for (size_t i = 0; i < TL_ARRAY_LEN(codecs); i++) {
+        if (strcasecmp(name, codecs[i].name) == 0) {
+            config->spill_codec = codecs[i].codec;
+            return TL_OK;
+        }
+    }
+    return tl_error_set(err, TL_E_INVALID, "option 'spill-compression': unknown codec '%s'", name);
+}
+
+static tl_status parse_lookup_compact(tl_lsm_config *config, const tl_options *options, tl_error *err)
+{
+    const char *mode = tl_options_get(options, "lookup-compact");
+    if (mode == NULL || enum_equal(mode, "radical"))
+        return TL_OK;
+    if (!enum_equal(mode, "gentle"))
+        return tl_error_set(err, TL_E_INVALID, "option 'lookup-compact': '%s' is neither radical nor gentle", mode);
+    int64_t interval = (int64_t)config->compaction_trigger * 2;
+    int32_t set = (int32_t)TL_MIN(interval, INT32_MAX);
+    TL_TRY(opt_int(options, "lookup-compact.max-interval", &set, err));
+    config->lookup_compact_max_interval = TL_MAX(config->compaction_trigger, set);
+    return TL_OK;
+}
+
+static tl_status parse_compaction(tl_lsm_config *config, const tl_options *options, tl_error *err)
+{
+    config->compaction_trigger = 5;
+    TL_TRY(opt_int(options, "num-sorted-run.compaction-trigger", &config->compaction_trigger, err));
+    int32_t stop = config->compaction_trigger > INT32_MAX - 3 ? INT32_MAX : config->compaction_trigger + 3;
+    TL_TRY(opt_int(options, "num-sorted-run.stop-trigger", &stop, err));
+    config->stop_trigger = TL_MAX(config->compaction_trigger, stop);
+    config->num_levels = config->compaction_trigger == INT32_MAX ? INT32_MAX : config->compaction_trigger + 1;
+    TL_TRY(opt_int(options, "num-levels", &config->num_levels, err));
+    if (config->n_keys > 0 && (config->num_levels < 2 || config->num_levels > 1000000))
+        return tl_error_set(err, TL_E_INVALID, "number of levels must be at least 2 and at most 1000000, not %d",
+                            config->num_levels);
+    config->max_size_amplification_percent = 200;
+    TL_TRY(opt_int(options, "compaction.max-size-amplification-percent", &config->max_size_amplification_percent, err));
+    config->size_ratio = 1;
+    TL_TRY(opt_int(options, "compaction.size-ratio", &config->size_ratio, err));
+    config->offpeak_start_hour = config->offpeak_end_hour = -1;
+    TL_TRY(opt_int(options, "compaction.offpeak.start.hour", &config->offpeak_start_hour, err));
+    TL_TRY(opt_int(options, "compaction.offpeak.end.hour", &config->offpeak_end_hour, err));
+    TL_TRY(opt_int(options, "compaction.offpeak-ratio", &config->offpeak_ratio, err));
+    config->optimization_interval_ms = config->total_size_threshold = config->incremental_size_threshold = -1;
+    TL_TRY(opt_duration(options, "compaction.optimization-interval", &config->optimization_interval_ms, err));
+    TL_TRY(opt_memory(options, "compaction.total-size-threshold", &config->total_size_threshold, err));
+    TL_TRY(opt_memory(options, "compaction.incremental-size-threshold", &config->incremental_size_threshold, err));
+    TL_TRY(opt_bool(options, "compaction.force-up-level-0", &config->force_up_level0, err));
+    TL_TRY(opt_bool(options, "compaction.force-rewrite-all-files", &config->force_rewrite_all, err));
+    TL_TRY(opt_bool(options, "commit.force-compact", &config->commit_force_compact, err));
+    config->compaction_min_file_num = 5;
+    TL_TRY(opt_int(options, "compaction.min.file-num", &config->compaction_min_file_num, err));
+    return parse_lookup_compact(config, options, err);
+}
+
+static void parse_ignored_fields(tl_lsm_config *config, const char *list)
+{
+    const tl_type *row = config->schema->row_type;
+    while (list != NULL && *list != 0) {
+        const char *end = strchr(list, ',');
+        size_t len = end == NULL ? strlen(list) : (size_t)(end - list);
+        while (len > 0 && *list == ' ')
+            list++, len--;
+        while (len > 0 && list[len - 1] == ' ')
+            len--;
+        for (int32_t i = 0; i < row->n_fields; i++) {
+            if (strlen(row->fields[i].name) == len && memcmp(row->fields[i].name, list, len) == 0)
+                config->row_deduplicate_ignored[i] = true;
+        }
+        list = end == NULL ? NULL : end + 1;
+    }
+}
+
+static tl_status parse_changelog(tl_lsm_config *config, const tl_options *options, tl_error *err)
+{
+    static const char *const names[] = {"none", "input", "lookup", "full-compaction"};
+    const char *name = tl_options_get(options, "changelog-producer");
+    config->changelog_producer = TL_CHANGELOG_NONE;
+    bool found = name == NULL;
+    for (size_t i = 0; i < TL_ARRAY_LEN(names) && !found; i++) {
+        found = enum_equal(name, names[i]);
+        if (found)
+            config->changelog_producer = (tl_changelog_producer)i;
+    }
+    if (!found)
+        return tl_error_set(err, TL_E_INVALID, "option 'changelog-producer': unknown producer '%s'", name);
+    TL_TRY(opt_bool(options, "changelog-producer.row-deduplicate", &config->row_deduplicate, err));
+    config->row_deduplicate_ignored = tl_calloc((size_t)tl_lsm__n_columns(config) + 1, sizeof(bool));
+    if (config->row_deduplicate_ignored == NULL)
+        return tl_nomem(err, "options");
+    TL_TRY(opt_bool(options, "force-lookup", &config->force_lookup, err));
+    config->need_lookup = config->n_keys > 0 && (config->force_lookup || config->changelog_producer == TL_CHANGELOG_LOOKUP);
+    parse_ignored_fields(config, tl_options_get(options, "changelog-producer.row-deduplicate-ignore-fields"));
+    return TL_OK;
+}
+
+static tl_status parse_stats_spec(const char *key, const char *text, tl_stats_spec *out, tl_error *err)
+{
+    return wrap_option(err, tl_stats_spec_parse(text, out, err), key);
+}
+
+/* Modes of the table's columns, in the order and with the precedence of Java: StatsCollectorFactories. */
+static tl_status stats_of_columns(const tl_lsm_config *config, const char *key, const char *mode, tl_stats_spec *specs,
+                                  tl_error *err)
+{
+    const tl_options *options = &config->schema->options;
+    tl_stats_spec table_spec = {TL_STATS_TRUNCATE, 16};
+    TL_TRY(parse_stats_spec(key, mode, &table_spec, err));
+    int32_t first_n = -1;
+    TL_TRY(opt_int(options, "metadata.stats-keep-first-n-columns", &first_n, err));
+    int32_t counted = 0;
+    for (int32_t i = 0; i < tl_lsm__n_columns(config); i++) {
+        bool is_key = false;
+        for (int32_t k = 0; k < config->n_keys; k++)
+            is_key |= config->key_idx[k] == i;
+        char *field_key = tl_strf("fields.%s.stats-mode", config->schema->row_type->fields[i].name);
+        if (field_key == NULL)
+            return tl_nomem(err, "options");
+        const char *field_mode = tl_options_get(options, field_key);
+        tl_status status = TL_OK;
+        if (field_mode != NULL) {
+            status = parse_stats_spec(field_key, field_mode, &specs[i], err);
+            counted++;
+        } else if (config->thin_mode && is_key) {
+            specs[i] = (tl_stats_spec){TL_STATS_TRUNCATE, TL_LSM__SYSTEM_STATS_TRUNCATE};
+        } else {
+            specs[i] = first_n >= 0 && counted >= first_n ? (tl_stats_spec){TL_STATS_NONE, 0} : table_spec;
+            counted++;
+        }
+        tl_free(field_key);
+        TL_TRY(status);
+    }
+    return TL_OK;
+}
+
+static tl_status parse_stats(tl_lsm_config *config, const tl_options *options, tl_error *err)
+{
+    size_t n = (size_t)tl_lsm__n_columns(config) + 1;
+    config->stats = tl_calloc(n, sizeof *config->stats);
+    config->changelog_stats = tl_calloc(n, sizeof *config->changelog_stats);
+    if (config->stats == NULL || config->changelog_stats == NULL)
+        return tl_nomem(err, "options");
+    config->stats_dense = true;
+    TL_TRY(opt_bool(options, "metadata.stats-dense-store", &config->stats_dense, err));
+    const char *mode = tl_options_get(options, "metadata.stats-mode");
+    if (mode == NULL)
+        mode = "truncate(16)";
+    TL_TRY(stats_of_columns(config, "metadata.stats-mode", mode, config->stats, err));
+    const char *changelog_mode = tl_options_get(options, "changelog-file.stats-mode");
+    return stats_of_columns(config, "changelog-file.stats-mode", changelog_mode == NULL ? mode : changelog_mode,
+                            config->changelog_stats, err);
+}
+
+/* ---- schema ---- */
+
+static tl_status parse_schema(tl_lsm_config *config, tl_error *err)
+{
+    const tl_table_schema *schema = config->schema;
+    const tl_type *row = schema->row_type;
+    config->key_idx = tl_calloc((size_t)schema->n_primary_keys + 1, sizeof *config->key_idx);
+    config->partition_idx = tl_calloc((size_t)row->n_fields + 1, sizeof *config->partition_idx);
+    int32_t *partition_cols = tl_calloc((size_t)schema->n_partition_keys + 1, sizeof *partition_cols);
+    tl_status status = TL_OK;
+    if (config->key_idx == NULL || config->partition_idx == NULL || partition_cols == NULL) {
+        status = tl_nomem(err, "table schema");
+        goto out;
+    }
+    for (int32_t i = 0; i < schema->n_primary_keys && status == TL_OK; i++) {
+        if (tl_type_field_index(row, schema->primary_keys[i]) < 0)
+            status = tl_error_set(err, TL_E_CORRUPT, "primary key '%s' is no column", schema->primary_keys[i]);
+    }
+    if (status != TL_OK)
+        goto out;
+    config->n_keys = tl_table_schema_trimmed_keys(schema, config->key_idx);
+    if (schema->n_primary_keys > 0 && config->n_keys == 0) {
+        status = tl_error_set(err, TL_E_INVALID, "the primary key must have a column that is no partition column");
+        goto out;
+    }
+    for (int32_t i = 0; i < row->n_fields; i++)
+        config->partition_idx[i] = -1;
+    for (int32_t p = 0; p < schema->n_partition_keys; p++) {
+        int32_t col = tl_type_field_index(row, schema->partition_keys[p]);
+        if (col < 0) {
+            status = tl_error_set(err, TL_E_CORRUPT, "partition key '%s' is no column", schema->partition_keys[p]);
+            goto out;
+        }
+        partition_cols[p] = col;
+        config->partition_idx[col] = p;
+    }
+    status = tl_type_project(row, partition_cols, schema->n_partition_keys, &config->partition_type, err);
+out:
+    tl_free(partition_cols);
+    return status;
+}
+
+/* The engine is told the whole primary key, partition columns included: they are no columns to aggregate either. */
+static tl_status create_engine(tl_lsm_config *config, tl_error *err)
+{
+    const tl_table_schema *schema = config->schema;
+    int32_t *keys = tl_alloc((size_t)schema->n_primary_keys * sizeof(*keys));
+    if (keys == NULL)
+        return tl_nomem(err, "primary key");
+    for (int32_t i = 0; i < schema->n_primary_keys; i++)
+        keys[i] = tl_type_field_index(schema->row_type, schema->primary_keys[i]);
+    tl_status status =
+        tl_merge_engine_create(schema->row_type, keys, schema->n_primary_keys, &schema->options, &config->engine, err);
+    tl_free(keys);
+    TL_TRY(status);
+    const int32_t *columns = NULL;
+    bool descending = false;
+    config->has_sequence_field = tl_merge_sequence_fields(config->engine, &columns, &descending) > 0;
+    return TL_OK;
+}
+
+static tl_status parse_all(tl_lsm_config *config, tl_error *err)
+{
+    const tl_options *options = &config->schema->options;
+    TL_TRY(refuse_features(options, err));
+    TL_TRY(refuse_types(config->schema->row_type, err));
+    TL_TRY(parse_schema(config, err));
+    const char *feature = write_feature(options);
+    TL_TRY(parse_formats(config, options, &feature, err));
+    if (feature != NULL && (config->write_unsupported = tl_strdup(feature)) == NULL)
+        return tl_nomem(err, "options");
+    TL_TRY(parse_files(config, options, err));
+    TL_TRY(parse_buffer(config, options, err));
+    TL_TRY(parse_spill_codec(config, options, err));
+    TL_TRY(parse_compaction(config, options, err));
+    TL_TRY(parse_changelog(config, options, err));
+    TL_TRY(parse_stats(config, options, err));
+    if (config->n_keys > 0)
+        TL_TRY(create_engine(config, err));
+    return tl_lsm__layout_create(config, err);
+}
+
+tl_status tl_lsm_config_create(tl_fs *fs, const tl_paths *paths, const tl_table_schema *schema, tl_lsm_config **out,
+                               tl_error *err)
+{
+    tl_lsm_config *config = tl_calloc(1, sizeof *config);
+    if (config == NULL)
+        return tl_nomem(err, "table options");
+    config->refs = 1;
+    config->fs = tl_fs_ref(fs);
+    config->schema = tl_table_schema_ref(schema);
+    config->clock = tl_clock_system();
+    config->paths.table = tl_strdup(paths->table);
+    config->paths.branch = paths->branch == NULL ? NULL : tl_strdup(paths->branch);
+    tl_status status = config->paths.table == NULL || (paths->branch != NULL && config->paths.branch == NULL)
+                           ? tl_nomem(err, "table options")
+                           : parse_all(config, err);
+    if (status != TL_OK) {
+        tl_lsm_config_unref(config);
+        return status;
+    }
+    *out = config;
+    return TL_OK;
+}
+
+tl_lsm_config *tl_lsm_config_ref(tl_lsm_config *config)
+{
+    __atomic_add_fetch(&config->refs, 1, __ATOMIC_RELAXED);
+    return config;
+}
+
+void tl_lsm_config_unref(tl_lsm_config *config)
+{
+    if (config == NULL || __atomic_sub_fetch(&config->refs, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    if (config->layout != NULL)
+        tl_lsm__layout_free(config->layout, tl_lsm__n_columns(config));
+    tl_merge_engine_unref(config->engine);
+    tl_type_unref(config->partition_type);
+    tl_fs_unref(config->fs);
+    if (config->spill_fs != NULL)
+        tl_fs_unref(config->spill_fs);
+    tl_table_schema_unref(config->schema);
+    tl_free((char *)config->paths.table);
+    tl_free((char *)config->paths.branch);
+    tl_free(config->key_idx);
+    tl_free(config->partition_idx);
+    tl_free(config->write_unsupported);
+    tl_free(config->row_deduplicate_ignored);
+    tl_free(config->compression);
+    tl_free(config->changelog_compression);
+    tl_free(config->data_prefix);
+    tl_free(config->changelog_prefix);
+    tl_free(config->data_dir);
+    tl_free(config->stats);
+    tl_free(config->changelog_stats);
+    tl_free(config->partition_default_name);
+    tl_free(config->spill_dir);
+    tl_free(config);
+}

@@ -1,0 +1,382 @@
+/*
+ * Rolling writer of data and changelog files, and what their manifest entries say (format reference §5, §8).
+ * Java: RollingFileWriterImpl, KeyValueDataFileWriter, RowDataFileWriter.
+ *
+ * The files made stay with the writer until tl_lsm__writer_finish() hands them over; until then an error or a free removes
+ * them, so that nothing is left of a write that failed.
+ */
+#include "lsm/lsm_private.h"
+
+#include <time.h>
+
+#include "types/binary_row.h"
+
+#define ROLL_CHECK_ROWS 1000 /* RollingFileWriter#CHECK_ROLLING_RECORD_CNT */
+
+struct tl_lsm__writer {
+    tl_lsm__writer_spec spec; /* bucket: ref held */
+    const tl_format *format;
+    tl_file_writer *open; /* NULL: no open file */
+    char *name;           /* of the open file */
+    int64_t rows;         /* over all files, for the rhythm of the checks */
+    int64_t file_rows;
+    int64_t min_seq;
+    int64_t max_seq;
+    int64_t delete_rows;
+    tl_buf min_key;
+    tl_buf max_key;
+    tl_file_list closed;
+};
+
+static const tl_lsm_config *config_of(const tl_lsm__writer *writer)
+{
+    return writer->spec.bucket->config;
+}
+
+tl_status tl_lsm__writer_create(const tl_lsm__writer_spec *spec, tl_lsm__writer **out, tl_error *err)
+{
+    tl_lsm__writer *writer = tl_calloc(1, sizeof *writer);
+    if (writer == NULL)
+        return tl_nomem(err, "file writer");
+    writer->spec = *spec;
+    writer->spec.bucket = tl_lsm__bucket_ref(spec->bucket);
+    writer->format = spec->changelog ? config_of(writer)->changelog_format : config_of(writer)->format;
+    *out = writer;
+    return TL_OK;
+}
+
+static void drop_open_file(tl_lsm__writer *writer)
+{
+    if (writer->open != NULL)
+        writer->open->ops->free(writer->open);
+    writer->open = NULL;
+    tl_free(writer->name);
+    writer->name = NULL;
+}
+
+void tl_lsm__writer_free(tl_lsm__writer *writer)
+{
+    if (writer == NULL)
+        return;
+    drop_open_file(writer);
+    for (size_t i = 0; i < writer->closed.n; i++)
+        tl_lsm__bucket_remove(writer->spec.bucket, writer->closed.items[i]);
+    tl_file_list_deinit(&writer->closed);
+    tl_buf_deinit(&writer->min_key);
+    tl_buf_deinit(&writer->max_key);
+    tl_lsm__bucket_unref(writer->spec.bucket);
+    tl_free(writer);
+}
+
+int64_t tl_lsm__writer_open_bytes(const tl_lsm__writer *writer)
+{
+    return writer->open == NULL ? 0 : writer->open->ops->bytes_estimate(writer->open);
+}
+
+/* ---- opening ---- */
+
+static bool any_stats(const tl_lsm__writer *writer)
+{
+    const tl_lsm_config *config = config_of(writer);
+    const tl_stats_spec *specs = writer->spec.changelog ? config->changelog_stats : config->stats;
+    bool any = config->n_keys > 0;
+    for (int32_t i = 0; i < tl_lsm__n_columns(config); i++)
+        any |= specs[i].mode != TL_STATS_NONE;
+    return any;
+}
+
+static tl_status open_file(tl_lsm__writer *writer, tl_error *err)
+{
+    const tl_lsm_config *config = config_of(writer);
+    writer->name = tl_lsm__names_next(writer->spec.names, config, writer->spec.changelog);
+    char *path = writer->name == NULL ? NULL : tl_path_join(writer->spec.bucket->dir, writer->name);
+    tl_write_spec spec = {
+        .row_type = config->layout->file_type,
+        .field_ids = config->layout->field_ids,
+        .compression = writer->spec.changelog ? config->changelog_compression : config->compression,
+        .compression_level = config->zstd_level,
+        .options = &config->schema->options,
+        .with_stats = any_stats(writer),
+    };
+    tl_status status =
+        path == NULL ? tl_nomem(err, "file name") : writer->format->create(config->fs, path, &spec, &writer->open, err);
+    tl_free(path);
+    if (status != TL_OK) {
+        drop_open_file(writer);
+        return status;
+    }
+    writer->file_rows = writer->delete_rows = 0;
+    writer->min_seq = INT64_MAX;
+    writer->max_seq = INT64_MIN;
+    return TL_OK;
+}
+
+/* ---- writing ---- */
+
+static tl_status key_row(const tl_lsm__writer *writer, const tl_batch *batch, int64_t row, tl_buf *out, tl_error *err)
+{
+    const tl_lsm_config *config = config_of(writer);
+    const tl_column **cols = tl_alloc((size_t)(config->n_keys + 1) * sizeof(*cols));
+    if (cols == NULL)
+        return tl_nomem(err, "key of a data file");
+    for (int32_t k = 0; k < config->n_keys; k++)
+        cols[k] = batch->cols[config->key_idx[k]];
+    out->len = 0;
+    tl_status status = tl_binary_row_append(out, cols, config->n_keys, row, TL_KIND_INSERT, /* with_arity= */ true);
+    tl_free(cols);
+    return status == TL_OK ? TL_OK : tl_nomem(err, "key of a data file");
+}
+
+static tl_status note_rows(tl_lsm__writer *writer, const tl_batch *batch, tl_error *err)
+{
+    int64_t n = batch->n_rows;
+    if (config_of(writer)->n_keys == 0) {
+        writer->file_rows += n;
+        return TL_OK;
+    }
+    if (writer->file_rows == 0)
+        TL_TRY(key_row(writer, batch, 0, &writer->min_key, err));
+    TL_TRY(key_row(writer, batch, n - 1, &writer->max_key, err));
+    int64_t min = writer->min_seq, max = writer->max_seq, deletes = 0;
+    for (int64_t i = 0; i < n; i++) {
+        min = TL_MIN(min, batch->seq[i]);
+        max = TL_MAX(max, batch->seq[i]);
+    }
+    for (int64_t i = 0; batch->row_kind != NULL && i < n; i++)
+        deletes += tl_kind_is_retract(batch->row_kind[i]);
+    writer->min_seq = min;
+    writer->max_seq = max;
+    writer->delete_rows += deletes;
+    writer->file_rows += n;
+    return TL_OK;
+}
+
+static tl_status system_column(const tl_type *type, const void *values, int64_t n, tl_column **out, tl_error *err)
+{
+    TL_TRY(tl_column_alloc(type, n, out, err));
+    if (values != NULL)
+        memcpy((*out)->values, values, (size_t)n * (size_t)tl_phys_width((*out)->phys));
+    return TL_OK;
+}
+
+/* The batch with the file's system columns before the table's. */
+static tl_status file_batch(const tl_lsm__writer *writer, const tl_batch *batch, tl_batch **out, tl_error *err)
+{
+    const tl_lsm_config *config = config_of(writer);
+    const tl_lsm__layout *layout = config->layout;
+    TL_CLEANUP(tl_batch_freep) tl_batch *file = NULL;
+    TL_TRY(tl_batch_create(layout->file_type, batch->n_rows, &file, err));
+    for (int32_t k = 0; k < layout->n_key_cols; k++)
+        file->cols[k] = tl_column_ref(batch->cols[config->key_idx[k]]);
+    if (layout->seq_col >= 0) {
+        const tl_field *fields = layout->file_type->fields;
+        TL_TRY(system_column(fields[layout->seq_col].type, batch->seq, batch->n_rows, &file->cols[layout->seq_col], err));
+        TL_TRY(
+            system_column(fields[layout->kind_col].type, batch->row_kind, batch->n_rows, &file->cols[layout->kind_col], err));
+    }
+    for (int32_t i = 0; i < tl_lsm__n_columns(config); i++)
+        file->cols[layout->first_value + i] = tl_column_ref(batch->cols[i]);
+    *out = TL_STEAL(file);
+    return TL_OK;
+}
+
+static tl_status write_piece(tl_lsm__writer *writer, const tl_batch *batch, tl_error *err)
+{
+    TL_CLEANUP(tl_batch_freep) tl_batch *file = NULL;
+    if (writer->open == NULL)
+        TL_TRY(open_file(writer, err));
+    TL_TRY(file_batch(writer, batch, &file, err));
+    TL_TRY(tl_error_wrap(err, writer->open->ops->write(writer->open, file, err), "data file '%s'", writer->name));
+    TL_TRY(note_rows(writer, batch, err));
+    writer->rows += batch->n_rows;
+    return TL_OK;
+}
+
+/* Rows of the batch from `from` on that can go into the open file before its size must be looked at. */
+static int64_t rows_until_check(const tl_lsm__writer *writer, const tl_batch *batch, int64_t from, int64_t row_bytes)
+{
+    int64_t left = batch->n_rows - from;
+    int64_t room = config_of(writer)->target_file_bytes - tl_lsm__writer_open_bytes(writer);
+    /* Encoded rows are hardly larger than rows in memory: far from the target no check can fire. */
+    if (room > 0 && left < room / (2 * row_bytes))
+        return left;
+    return TL_MIN(left, ROLL_CHECK_ROWS - writer->rows % ROLL_CHECK_ROWS);
+}
+
+tl_status tl_lsm__writer_write(tl_lsm__writer *writer, const tl_batch *batch, tl_error *err)
+{
+    if (batch->n_rows == 0)
+        return TL_OK;
+    int64_t row_bytes = tl_batch_bytes(batch) / batch->n_rows + 16;
+    for (int64_t from = 0; from < batch->n_rows;) {
+        int64_t n = rows_until_check(writer, batch, from, row_bytes);
+        if (n == batch->n_rows) {
+            TL_TRY(write_piece(writer, batch, err));
+        } else {
+            TL_CLEANUP(tl_batch_freep) tl_batch *piece = NULL;
+            TL_TRY(tl_batch_slice(batch, from, n, &piece, err));
+            TL_TRY(write_piece(writer, piece, err));
+        }
+        from += n;
+        if (tl_lsm__writer_open_bytes(writer) >= config_of(writer)->target_file_bytes)
+            TL_TRY(tl_lsm__writer_roll(writer, err));
+    }
+    return TL_OK;
+}
+
+/* ---- closing: the manifest entry ---- */
+
+/* The reference stores the wall clock of its zone as if it were UTC. */
+static int64_t local_wall_clock_ms(const tl_clock *clock)
+{
+    int64_t now = tl_clock_now_ms(clock);
+    time_t seconds = (time_t)(now / 1000);
+    struct tm local;
+    return localtime_r(&seconds, &local) == NULL ? now : now + (int64_t)local.tm_gmtoff * 1000;
+}
+
+typedef struct stats_input {
+    const tl_type **types;
+    const char **names;
+    tl_column_stats *stats; /* shallow copies of the result's */
+    tl_stats_spec *specs;
+} stats_input;
+
+static void stats_input_deinit(stats_input *in)
+{
+    tl_free(in->types);
+    tl_free(in->names);
+    tl_free(in->stats);
+    tl_free(in->specs);
+}
+
+static tl_status stats_input_init(stats_input *in, int32_t n, tl_error *err)
+{
+    size_t count = (size_t)n + 1;
+    in->types = tl_calloc(count, sizeof(*in->types));
+    in->names = tl_calloc(count, sizeof(*in->names));
+    in->stats = tl_calloc(count, sizeof(*in->stats));
+    in->specs = tl_calloc(count, sizeof(*in->specs));
+    return in->types == NULL || in->names == NULL || in->stats == NULL || in->specs == NULL ? tl_nomem(err, "file statistics")
+                                                                                            : TL_OK;
+}
+
+static void stats_input_set(stats_input *in, int32_t i, const tl_field *field, const tl_write_result *result, int32_t file_col,
+                            tl_stats_spec spec)
+{
+    in->types[i] = field->type;
+    in->names[i] = field->name;
+    in->specs[i] = spec;
+    in->stats[i] =
+        result->stats != NULL && file_col < result->n_stats ? result->stats[file_col] : (tl_column_stats){NULL, NULL, -1};
+}
+
+/* Key statistics come from `_KEY_*`, in thin mode from the key columns' own (KeyValueThinDataFileWriterImpl). */
+static tl_status fill_key_stats(const tl_lsm__writer *writer, const tl_write_result *result, tl_data_file *file, tl_error *err)
+{
+    const tl_lsm_config *config = config_of(writer);
+    const tl_lsm__layout *layout = config->layout;
+    const tl_stats_spec *specs = writer->spec.changelog ? config->changelog_stats : config->stats;
+    stats_input in = {0};
+    char **cols = NULL;
+    int32_t n_cols = -1;
+    tl_status status = stats_input_init(&in, config->n_keys, err);
+    for (int32_t k = 0; k < config->n_keys && status == TL_OK; k++) {
+        int32_t column = config->key_idx[k];
+        bool thin = layout->n_key_cols == 0;
+        stats_input_set(&in, k, &config->schema->row_type->fields[column], result, thin ? layout->first_value + column : k,
+                        thin ? specs[column] : (tl_stats_spec){TL_STATS_TRUNCATE, TL_LSM__SYSTEM_STATS_TRUNCATE});
+    }
+    if (status == TL_OK)
+        status = tl_simple_stats_build(in.types, in.names, in.stats, in.specs, config->n_keys, /* dense= */ false,
+                                       &file->key_stats, &cols, &n_cols, err);
+    stats_input_deinit(&in);
+    return status;
+}
+
+static tl_status fill_value_stats(const tl_lsm__writer *writer, const tl_write_result *result, tl_data_file *file,
+                                  tl_error *err)
+{
+    const tl_lsm_config *config = config_of(writer);
+    const tl_stats_spec *specs = writer->spec.changelog ? config->changelog_stats : config->stats;
+    int32_t n = tl_lsm__n_columns(config);
+    stats_input in = {0};
+    tl_status status = stats_input_init(&in, n, err);
+    for (int32_t i = 0; i < n && status == TL_OK; i++)
+        stats_input_set(&in, i, &config->schema->row_type->fields[i], result, config->layout->first_value + i, specs[i]);
+    if (status == TL_OK)
+        status = tl_simple_stats_build(in.types, in.names, in.stats, in.specs, n, config->stats_dense, &file->value_stats,
+                                       &file->value_stats_cols, &file->n_value_stats_cols, err);
+    stats_input_deinit(&in);
+    return status;
+}
+
+static tl_status fill_keys(tl_lsm__writer *writer, tl_data_file *file, tl_error *err)
+{
+    if (config_of(writer)->n_keys > 0) {
+        file->min_key = tl_buf_steal(&writer->min_key);
+        file->max_key = tl_buf_steal(&writer->max_key);
+        file->min_seq = writer->min_seq;
+        file->max_seq = writer->max_seq;
+        file->delete_rows = writer->delete_rows;
+        return TL_OK;
+    }
+    tl_buf empty = {0};
+    if (tl_binary_row_append(&empty, NULL, 0, 0, TL_KIND_INSERT, /* with_arity= */ true) != TL_OK)
+        return tl_nomem(err, "key of a data file");
+    file->min_key = tl_buf_steal(&empty);
+    if (tl_bytes_dup(tl_bytes_view_of(file->min_key), &file->max_key) != TL_OK)
+        return tl_nomem(err, "key of a data file");
+    file->min_seq = *writer->spec.next_seq;
+    file->max_seq = file->min_seq + writer->file_rows - 1;
+    file->delete_rows = 0;
+    return TL_OK;
+}
+
+static tl_status describe(tl_lsm__writer *writer, const tl_write_result *result, tl_data_file *file, tl_error *err)
+{
+    const tl_lsm_config *config = config_of(writer);
+    file->bytes = result->bytes;
+    file->rows = result->rows;
+    file->schema_id = config->schema->id;
+    file->level = writer->spec.level;
+    file->creation_time_ms = local_wall_clock_ms(config->clock);
+    file->file_source = writer->spec.file_source;
+    TL_TRY(fill_keys(writer, file, err));
+    TL_TRY(fill_key_stats(writer, result, file, err));
+    return fill_value_stats(writer, result, file, err);
+}
+
+tl_status tl_lsm__writer_roll(tl_lsm__writer *writer, tl_error *err)
+{
+    if (writer->open == NULL)
+        return TL_OK;
+    tl_write_result result = {0};
+    tl_data_file *file = tl_data_file_create();
+    tl_status status = file == NULL ? tl_nomem(err, "data file") : writer->open->ops->finish(writer->open, &result, err);
+    status = tl_error_wrap(err, status, "data file '%s'", writer->name);
+    bool written = status == TL_OK;
+    if (written) {
+        writer->open->ops->free(writer->open);
+        writer->open = NULL;
+        file->name = TL_STEAL(writer->name);
+        status = describe(writer, &result, file, err);
+        if (status == TL_OK)
+            status = tl_file_list_add(&writer->closed, file, err);
+        if (status != TL_OK)
+            tl_lsm__bucket_remove(writer->spec.bucket, file);
+        else if (writer->spec.next_seq != NULL)
+            *writer->spec.next_seq += writer->file_rows;
+    }
+    tl_write_result_deinit(&result);
+    tl_data_file_unref(file);
+    return status;
+}
+
+tl_status tl_lsm__writer_finish(tl_lsm__writer *writer, tl_file_list *out, tl_error *err)
+{
+    TL_TRY(tl_lsm__writer_roll(writer, err));
+    TL_TRY(tl_lsm__list_add_all(out, &writer->closed, err));
+    tl_file_list_deinit(&writer->closed);
+    return TL_OK;
+}

@@ -1,0 +1,265 @@
+/*
+ * Writer of one bucket of a primary-key table: buffer → level 0 → compactions (Java: MergeTreeWriter, MergeTreeCompactManager).
+ *
+ * One thread writes; at most one compaction runs beside it, on the files it was given when it started. Its result is taken in
+ * at the next flush or prepare: only the writing thread touches levels and lists.
+ */
+#include "lsm/lsm_private.h"
+
+typedef struct keyed_writer {
+    tl_bucket_writer base;
+    tl_lsm__names names;
+    tl_lsm__buffer *buffer;
+    int64_t next_seq;
+    tl_lsm__levels levels;
+    tl_lsm__picker picker;
+    tl_lsm__compaction compaction; /* of the running task */
+} keyed_writer;
+
+static const tl_lsm_config *config_of(const keyed_writer *w)
+{
+    return w->base.bucket->config;
+}
+
+/* ---- compaction ---- */
+
+static tl_status run_compaction(void *arg, tl_error *err)
+{
+    return tl_lsm__compaction_run(arg, err);
+}
+
+/* Take the result of a compaction that is over, if there is one. */
+static tl_status sync_compaction(keyed_writer *w, bool blocking, tl_error *err)
+{
+    bool ended = false;
+    tl_lsm__compaction *c = &w->compaction;
+    tl_status status = tl_lsm__task_poll(&w->base, blocking, &ended, err);
+    if (!ended)
+        return status;
+    if (status == TL_OK) {
+        status = tl_lsm__levels_update(&w->levels, &c->before, &c->after, err);
+        if (status == TL_OK)
+            status = tl_lsm__book_compaction(&w->base, &c->before, &c->after, &c->changelog, err);
+        if (status != TL_OK)
+            tl_lsm__discard_compaction(&w->base, &c->before, &c->after, &c->changelog);
+    }
+    tl_lsm__compaction_deinit(c);
+    return status;
+}
+
+/* Runs newest first, as the picker wants them. */
+static tl_status list_runs(const keyed_writer *w, tl_lsm__run **out, size_t *n, tl_error *err)
+{
+    const tl_lsm__levels *levels = &w->levels;
+    tl_lsm__run *runs = tl_alloc(((size_t)tl_lsm__levels_run_count(levels) + 1) * sizeof(*runs));
+    if (runs == NULL)
+        return tl_nomem(err, "sorted runs");
+    *n = 0;
+    for (size_t i = 0; i < levels->levels[0].n; i++)
+        runs[(*n)++] = (tl_lsm__run){0, levels->levels[0].items[i]->bytes};
+    for (int32_t level = 1; level < levels->n_levels; level++) {
+        if (levels->levels[level].n > 0)
+            runs[(*n)++] = (tl_lsm__run){level, tl_lsm__list_bytes(&levels->levels[level])};
+    }
+    *out = runs;
+    return TL_OK;
+}
+
+static tl_status files_of_runs(const keyed_writer *w, size_t n_runs, tl_file_list *out, tl_error *err)
+{
+    const tl_lsm__levels *levels = &w->levels;
+    for (size_t i = 0; i < levels->levels[0].n && n_runs > 0; i++, n_runs--)
+        TL_TRY(tl_file_list_add(out, levels->levels[0].items[i], err));
+    for (int32_t level = 1; level < levels->n_levels && n_runs > 0; level++) {
+        if (levels->levels[level].n == 0)
+            continue;
+        TL_TRY(tl_lsm__list_add_all(out, &levels->levels[level], err));
+        n_runs--;
+    }
+    return TL_OK;
+}
+
+/* A forced full compaction (CompactStrategy#pickFullCompaction). */
+static tl_lsm__pick pick_full(const keyed_writer *w, const tl_lsm__run *runs, size_t n, bool *rewrite_each)
+{
+    int32_t max_level = w->levels.n_levels - 1;
+    *rewrite_each = false;
+    if (n == 1 && runs[0].level == max_level) {
+        *rewrite_each = config_of(w)->force_rewrite_all;
+        return (tl_lsm__pick){*rewrite_each ? 1 : 0, max_level};
+    }
+    return (tl_lsm__pick){n, max_level};
+}
+
+/* Nothing to gain: the one file picked is where it would go. */
+static bool pointless(const tl_lsm__compaction *c)
+{
+    return c->files.n == 0 || (c->files.n == 1 && c->files.items[0]->level == c->output_level);
+}
+
+static tl_status start_compaction(keyed_writer *w, const tl_lsm__pick *pick, bool forced, bool rewrite_each, tl_error *err)
+{
+    tl_lsm__compaction *c = &w->compaction;
+    *c = (tl_lsm__compaction){.bucket = tl_lsm__bucket_ref(w->base.bucket),
+                              .output_level = pick->output_level,
+                              .max_level = w->levels.n_levels - 1,
+                              .rewrite_each = rewrite_each};
+    atomic_init(&c->cancelled, false);
+    /* Deletes may go when nothing older lies below the output. */
+    c->drop_deletes = pick->output_level != 0 && pick->output_level >= tl_lsm__levels_highest(&w->levels);
+    tl_status status = files_of_runs(w, pick->n_runs, &c->files, err);
+    for (int32_t level = pick->output_level + 1; level < w->levels.n_levels && config_of(w)->need_lookup && status == TL_OK;
+         level++)
+        status = tl_lsm__list_add_all(&c->older, &w->levels.levels[level], err);
+    if (status == TL_OK && (forced || !pointless(c)))
+        status = tl_lsm__task_start(&w->base, run_compaction, c, err);
+    if (w->base.task == NULL)
+        tl_lsm__compaction_deinit(c);
+    return status;
+}
+
+static tl_status trigger_compaction(keyed_writer *w, bool full, tl_error *err)
+{
+    tl_lsm__run *runs = NULL;
+    size_t n = 0;
+    bool rewrite_each = false;
+    if (config_of(w)->write_only || w->base.task != NULL)
+        return TL_OK;
+    TL_TRY(list_runs(w, &runs, &n, err));
+    tl_lsm__pick pick =
+        full ? pick_full(w, runs, n, &rewrite_each) : tl_lsm__picker_pick(&w->picker, w->levels.n_levels, runs, n);
+    tl_free(runs);
+    return pick.n_runs == 0 ? TL_OK : start_compaction(w, &pick, full, rewrite_each, err);
+}
+
+/* ---- flush ---- */
+
+static bool has_more_runs_than(const keyed_writer *w, int64_t limit)
+{
+    return !config_of(w)->write_only && tl_lsm__levels_run_count(&w->levels) > limit;
+}
+
+static tl_status write_level0(keyed_writer *w, tl_file_list *files, tl_file_list *changelog, tl_error *err)
+{
+    tl_lsm__writer_spec spec = {.bucket = w->base.bucket, .names = &w->names};
+    TL_CLEANUP(tl_lsm__writer_freep) tl_lsm__writer *data = NULL;
+    TL_CLEANUP(tl_lsm__writer_freep) tl_lsm__writer *log = NULL;
+    TL_TRY(tl_lsm__writer_create(&spec, &data, err));
+    if (config_of(w)->changelog_producer == TL_CHANGELOG_INPUT) {
+        spec.changelog = true;
+        TL_TRY(tl_lsm__writer_create(&spec, &log, err));
+    }
+    TL_TRY(tl_lsm__buffer_flush(w->buffer, data, log, err));
+    TL_TRY(tl_lsm__writer_roll(data, err));
+    if (log != NULL)
+        TL_TRY(tl_lsm__writer_finish(log, changelog, err));
+    return tl_lsm__writer_finish(data, files, err);
+}
+
+static tl_status flush_buffer(keyed_writer *w, bool wait, bool full, tl_error *err)
+{
+    if (tl_lsm__buffer_rows(w->buffer) > 0) {
+        tl_file_list fresh = {0};
+        wait |= has_more_runs_than(w, config_of(w)->stop_trigger);
+        tl_status status = write_level0(w, &fresh, &w->base.new_changelog, err);
+        /* Once in the list the files are removed with the writer, whatever fails after. */
+        size_t old = w->base.new_files.n;
+        if (status == TL_OK)
+            status = tl_lsm__list_add_all(&w->base.new_files, &fresh, err);
+        if (status == TL_OK && !config_of(w)->write_only)
+            status = tl_lsm__levels_update(&w->levels, /* before= */ NULL, &fresh, err);
+        for (size_t i = 0; i < fresh.n && w->base.new_files.n == old; i++)
+            tl_lsm__bucket_remove(w->base.bucket, fresh.items[i]);
+        tl_file_list_deinit(&fresh);
+        TL_TRY(status);
+    }
+    TL_TRY(sync_compaction(w, wait, err));
+    return trigger_compaction(w, full, err);
+}
+
+/* ---- operations ---- */
+
+static tl_status keyed_flush(tl_bucket_writer *base, tl_error *err)
+{
+    keyed_writer *w = (keyed_writer *)base;
+    if (config_of(w)->write_buffer_spillable)
+        return tl_lsm__buffer_spill(w->buffer, err);
+    return flush_buffer(w, /* wait= */ false, /* full= */ false, err);
+}
+
+static tl_status keyed_write(tl_bucket_writer *base, const tl_batch *batch, tl_error *err)
+{
+    keyed_writer *w = (keyed_writer *)base;
+    if (w->next_seq > INT64_MAX - batch->n_rows)
+        return tl_error_set(err, TL_E_LIMIT, "bucket '%s': sequence numbers are used up", base->bucket->dir);
+    TL_TRY(tl_lsm__buffer_add(w->buffer, batch, w->next_seq, err));
+    w->next_seq += batch->n_rows;
+    return tl_lsm__buffer_bytes(w->buffer) >= config_of(w)->write_buffer_bytes ? keyed_flush(base, err) : TL_OK;
+}
+
+static int64_t keyed_bytes(const tl_bucket_writer *base)
+{
+    return tl_lsm__buffer_bytes(((const keyed_writer *)base)->buffer);
+}
+
+static tl_status keyed_compact(tl_bucket_writer *base, bool full, tl_error *err)
+{
+    return flush_buffer((keyed_writer *)base, /* wait= */ true, full, err);
+}
+
+static tl_status keyed_prepare(tl_bucket_writer *base, bool wait, tl_commit_message *out, tl_error *err)
+{
+    keyed_writer *w = (keyed_writer *)base;
+    TL_TRY(flush_buffer(w, wait, /* full= */ false, err));
+    wait |= config_of(w)->commit_force_compact;
+    wait |= has_more_runs_than(w, (int64_t)config_of(w)->stop_trigger + 1);
+    TL_TRY(sync_compaction(w, wait, err));
+    return tl_lsm__drain(base, out, err);
+}
+
+static bool keyed_idle(const tl_bucket_writer *base)
+{
+    const keyed_writer *w = (const keyed_writer *)base;
+    const tl_lsm_config *config = config_of(w);
+    return base->task == NULL && !(config->need_lookup && !config->write_only && w->levels.levels[0].n > 0);
+}
+
+static void keyed_free(tl_bucket_writer *base)
+{
+    keyed_writer *w = (keyed_writer *)base;
+    if (base->task != NULL) {
+        bool ended = false;
+        atomic_store(&w->compaction.cancelled, true);
+        /* Its failure concerns nobody any more; its files are removed either way. */
+        if (tl_lsm__task_poll(base, /* blocking= */ true, &ended, /* err= */ NULL) == TL_OK)
+            tl_lsm__discard_compaction(base, &w->compaction.before, &w->compaction.after, &w->compaction.changelog);
+        tl_lsm__compaction_deinit(&w->compaction);
+    }
+    tl_lsm__buffer_free(w->buffer);
+    tl_lsm__levels_deinit(&w->levels);
+    tl_lsm__writer_base_deinit(base);
+    tl_free(w);
+}
+
+static const tl_lsm__writer_ops keyed_ops = {keyed_free,    keyed_write,   keyed_bytes, keyed_flush,
+                                             keyed_compact, keyed_prepare, keyed_idle};
+
+tl_status tl_lsm__keyed_writer_create(tl_lsm__bucket *bucket, int32_t total_buckets, tl_data_file *const *files, size_t n_files,
+                                      tl_pool *pool, tl_bucket_writer **out, tl_error *err)
+{
+    keyed_writer *w = tl_calloc(1, sizeof *w);
+    if (w == NULL)
+        return tl_nomem(err, "bucket writer");
+    tl_lsm__writer_base_init(&w->base, &keyed_ops, bucket, total_buckets, pool);
+    tl_lsm__picker_init(&w->picker, bucket->config);
+    w->next_seq = tl_lsm__next_seq(files, n_files);
+    tl_status status = tl_lsm__levels_init(&w->levels, bucket->config, files, n_files, err);
+    if (status == TL_OK)
+        status = tl_lsm__buffer_create(bucket, &w->buffer, err);
+    if (status != TL_OK) {
+        keyed_free(&w->base);
+        return status;
+    }
+    *out = &w->base;
+    return TL_OK;
+}

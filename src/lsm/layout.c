@@ -1,0 +1,177 @@
+/*
+ * Columns of data files (format reference §8).
+ *
+ * Written by us, in order: `_KEY_k` for each column of the trimmed primary key (not in thin mode), `_SEQUENCE_NUMBER`,
+ * `_VALUE_KIND`, all columns of the table. Append tables: the columns alone. Java: KeyValue#schema, SpecialFields.
+ *
+ * Read: `_KEY_*` never; columns of the table by the name that their field id has in the file's own schema, so that files
+ * from before an ADD, DROP or RENAME COLUMN read rightly. A changed type would need a cast and is refused by name.
+ */
+#include "lsm/lsm_private.h"
+
+static const tl_type *field_type(const tl_lsm_config *config, int32_t column)
+{
+    return config->schema->row_type->fields[column].type;
+}
+
+/* Fields of the file's ROW; names of keys are allocated into `names`. */
+static tl_status system_fields(const tl_lsm_config *config, tl_lsm__layout *layout, tl_field *fields, const tl_type *seq_type,
+                               const tl_type *kind_type, tl_error *err)
+{
+    int32_t n = 0;
+    for (int32_t k = 0; k < layout->n_key_cols; k++, n++) {
+        const tl_field *f = &config->schema->row_type->fields[config->key_idx[k]];
+        fields[n] = (tl_field){
+            .name = tl_strf(TL_LSM__KEY_PREFIX "%s", f->name), .id = TL_LSM__KEY_FIELD_ID_START + f->id, .type = f->type};
+        if (fields[n].name == NULL)
+            return tl_nomem(err, "columns of data files");
+    }
+    layout->seq_col = n;
+    fields[n++] = (tl_field){.name = (char *)TL_LSM__SEQUENCE_NUMBER, .id = TL_LSM__SEQUENCE_FIELD_ID, .type = seq_type};
+    layout->kind_col = n;
+    fields[n++] = (tl_field){.name = (char *)TL_LSM__VALUE_KIND, .id = TL_LSM__KIND_FIELD_ID, .type = kind_type};
+    layout->first_value = n;
+    return TL_OK;
+}
+
+static tl_status build_file_type(const tl_lsm_config *config, tl_lsm__layout *layout, tl_error *err)
+{
+    const tl_type *row = config->schema->row_type;
+    const tl_type *seq_type = NULL, *kind_type = NULL;
+    layout->n_key_cols = config->thin_mode ? 0 : config->n_keys;
+    layout->n_file_cols = row->n_fields + (config->n_keys > 0 ? layout->n_key_cols + 2 : 0);
+    tl_field *fields = tl_calloc((size_t)layout->n_file_cols + 1, sizeof *fields);
+    layout->field_ids = tl_calloc((size_t)layout->n_file_cols + 1, sizeof *layout->field_ids);
+    tl_status status = TL_OK;
+    if (fields == NULL || layout->field_ids == NULL) {
+        status = tl_nomem(err, "columns of data files");
+        goto out;
+    }
+    TL_TRY_GOTO(tl_type_create(TL_BIGINT, /* nullable= */ false, 0, 0, &seq_type, err));
+    TL_TRY_GOTO(tl_type_create(TL_TINYINT, /* nullable= */ false, 0, 0, &kind_type, err));
+    if (config->n_keys > 0)
+        TL_TRY_GOTO(system_fields(config, layout, fields, seq_type, kind_type, err));
+    for (int32_t i = 0; i < row->n_fields; i++)
+        fields[layout->first_value + i] = row->fields[i];
+    for (int32_t i = 0; i < layout->n_file_cols; i++)
+        layout->field_ids[i] = fields[i].id;
+    TL_TRY_GOTO(tl_type_create_row(/* nullable= */ false, fields, layout->n_file_cols, &layout->file_type, err));
+out:
+    for (int32_t k = 0; fields != NULL && k < layout->n_key_cols; k++)
+        tl_free(fields[k].name);
+    tl_free(fields);
+    tl_type_unref(seq_type);
+    tl_type_unref(kind_type);
+    return status;
+}
+
+tl_status tl_lsm__layout_create(tl_lsm_config *config, tl_error *err)
+{
+    tl_lsm__layout *layout = tl_calloc(1, sizeof *layout);
+    if (layout == NULL)
+        return tl_nomem(err, "columns of data files");
+    pthread_mutex_init(&layout->lock, NULL);
+    layout->seq_col = layout->kind_col = -1;
+    config->layout = layout;
+    TL_TRY(build_file_type(config, layout, err));
+    return tl_type_project(config->schema->row_type, config->key_idx, config->n_keys, &layout->key_type, err);
+}
+
+static void file_schema_free(tl_lsm__file_schema *schema, int32_t n_columns)
+{
+    if (schema == NULL)
+        return;
+    for (int32_t i = 0; schema->names != NULL && i < n_columns; i++)
+        tl_free(schema->names[i]);
+    tl_free(schema->names);
+    tl_free(schema->unsupported);
+    tl_free(schema);
+}
+
+void tl_lsm__layout_free(tl_lsm__layout *layout, int32_t n_columns)
+{
+    tl_type_unref(layout->file_type);
+    tl_type_unref(layout->key_type);
+    tl_free(layout->field_ids);
+    for (size_t i = 0; i < layout->n_schemas; i++)
+        file_schema_free(layout->schemas[i], n_columns);
+    tl_free(layout->schemas);
+    pthread_mutex_destroy(&layout->lock);
+    tl_free(layout);
+}
+
+/* Map one column of today to the file's schema. */
+static tl_status map_column(const tl_field *field, const tl_type *file_row, tl_lsm__file_schema *out, int32_t i, tl_error *err)
+{
+    int32_t j = tl_type_field_index_by_id(file_row, field->id);
+    if (j < 0)
+        return TL_OK; /* added later: NULL in these files */
+    const tl_field *old = &file_row->fields[j];
+    if (!tl_type_equal(field->type, old->type, /* with_nullable= */ false) && out->unsupported == NULL) {
+        out->unsupported = tl_strf("column '%s' had another type in schema %lld: reading changed types is not supported yet",
+                                   field->name, (long long)out->schema_id);
+        if (out->unsupported == NULL)
+            return tl_nomem(err, "file schema");
+    }
+    out->names[i] = tl_strdup(old->name);
+    return out->names[i] == NULL ? tl_nomem(err, "file schema") : TL_OK;
+}
+
+static tl_status file_schema_create(const tl_lsm_config *config, int64_t schema_id, tl_lsm__file_schema **out, tl_error *err)
+{
+    const tl_type *row = config->schema->row_type;
+    tl_table_schema *old = NULL;
+    tl_lsm__file_schema *mapped = tl_calloc(1, sizeof *mapped);
+    tl_status status = TL_OK;
+    if (mapped == NULL || (mapped->names = tl_calloc((size_t)row->n_fields + 1, sizeof *mapped->names)) == NULL) {
+        status = tl_nomem(err, "file schema");
+        goto out;
+    }
+    mapped->schema_id = schema_id;
+    const tl_type *file_row = row;
+    if (schema_id != config->schema->id) {
+        TL_TRY_GOTO(tl_schema_read(config->fs, &config->paths, schema_id, &old, err));
+        file_row = old->row_type;
+    }
+    for (int32_t i = 0; i < row->n_fields; i++)
+        TL_TRY_GOTO(map_column(&row->fields[i], file_row, mapped, i, err));
+    *out = TL_STEAL(mapped);
+out:
+    file_schema_free(mapped, row->n_fields);
+    tl_table_schema_unref(old);
+    return status;
+}
+
+static const tl_lsm__file_schema *find_schema(const tl_lsm__layout *layout, int64_t schema_id)
+{
+    for (size_t i = 0; i < layout->n_schemas; i++) {
+        if (layout->schemas[i]->schema_id == schema_id)
+            return layout->schemas[i];
+    }
+    return NULL;
+}
+
+tl_status tl_lsm__file_schema_of(tl_lsm_config *config, int64_t schema_id, const tl_lsm__file_schema **out, tl_error *err)
+{
+    tl_lsm__layout *layout = config->layout;
+    tl_status status = TL_OK;
+    pthread_mutex_lock(&layout->lock);
+    const tl_lsm__file_schema *found = find_schema(layout, schema_id);
+    if (found == NULL) {
+        tl_lsm__file_schema **grown = tl_realloc(layout->schemas, (layout->n_schemas + 1) * sizeof(layout->schemas[0]));
+        if (grown == NULL) {
+            status = tl_nomem(err, "file schema");
+        } else {
+            layout->schemas = grown;
+            status = file_schema_create(config, schema_id, &layout->schemas[layout->n_schemas], err);
+            if (status == TL_OK)
+                found = layout->schemas[layout->n_schemas++];
+        }
+    }
+    pthread_mutex_unlock(&layout->lock);
+    TL_TRY(status);
+    if (found->unsupported != NULL)
+        return tl_error_set(err, TL_E_UNSUPPORTED, "%s", found->unsupported);
+    *out = found;
+    return TL_OK;
+}

@@ -1,0 +1,355 @@
+/*
+ * What the files of lsm/ share. Terms: README.md.
+ */
+#ifndef TL_LSM_LSM_PRIVATE_H
+#define TL_LSM_LSM_PRIVATE_H
+
+#include <stdatomic.h>
+
+#include "lsm/lsm.h"
+
+#define TL_LSM__KEY_PREFIX "_KEY_"
+#define TL_LSM__SEQUENCE_NUMBER "_SEQUENCE_NUMBER"
+#define TL_LSM__VALUE_KIND "_VALUE_KIND"
+#define TL_LSM__KEY_FIELD_ID_START 1073741823 /* SpecialFields#KEY_FIELD_ID_START */
+#define TL_LSM__SEQUENCE_FIELD_ID 2147483646
+#define TL_LSM__KIND_FIELD_ID 2147483645
+#define TL_LSM__SYSTEM_STATS_TRUNCATE 128 /* code points, for _KEY_* whatever the options say (§5) */
+
+/* ---- config.c, layout.c: columns of the data files ---- */
+
+/** Columns of the data files that this table writes, and how the columns of older files map to today's (§8). */
+typedef struct tl_lsm__layout {
+    const tl_type *file_type; /* ROW: [_KEY_*] _SEQUENCE_NUMBER _VALUE_KIND columns…, or the columns alone (append) */
+    int32_t *field_ids;
+    int32_t n_file_cols;
+    int32_t n_key_cols;      /* _KEY_* columns in the file: 0 in thin mode and append tables */
+    int32_t seq_col;         /* -1 in append tables */
+    int32_t kind_col;        /* -1 in append tables */
+    int32_t first_value;     /* the first column of the table */
+    const tl_type *key_type; /* ROW of the trimmed primary key; arity 0 in append tables */
+    pthread_mutex_t lock;    /* guards `schemas` */
+    struct tl_lsm__file_schema **schemas;
+    size_t n_schemas;
+} tl_lsm__layout;
+
+/** Where the columns of the table are in files of one schema. */
+typedef struct tl_lsm__file_schema {
+    int64_t schema_id;
+    char *unsupported; /* why files of this schema cannot be read; NULL if they can */
+    char **names;      /* per column of today's row type: its name in the file, NULL if it is not there */
+} tl_lsm__file_schema;
+
+tl_status tl_lsm__layout_create(tl_lsm_config *config, tl_error *err);
+void tl_lsm__layout_free(tl_lsm__layout *layout, int32_t n_columns);
+/** Borrowed from the config. Thread-safe. */
+tl_status tl_lsm__file_schema_of(tl_lsm_config *config, int64_t schema_id, const tl_lsm__file_schema **out, tl_error *err);
+/** Number of columns of the table. */
+static inline int32_t tl_lsm__n_columns(const tl_lsm_config *config)
+{
+    return config->schema->row_type->n_fields;
+}
+
+/* ---- bucket.c: one bucket's place, names of files, lists of files ---- */
+
+/** A bucket's folder and partition; immutable, reference counted. */
+typedef struct tl_lsm__bucket {
+    tl_lsm_config *config; /* ref held */
+    tl_bytes partition;    /* BinaryRow with arity */
+    tl_batch *partition_row;
+    int32_t bucket;
+    char *dir;
+    atomic_int refs;
+} tl_lsm__bucket;
+
+tl_status tl_lsm__bucket_create(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, tl_lsm__bucket **out,
+                                tl_error *err);
+tl_lsm__bucket *tl_lsm__bucket_ref(tl_lsm__bucket *bucket);
+void tl_lsm__bucket_unref(tl_lsm__bucket *bucket);
+/** tl_free; NULL if out of memory. */
+char *tl_lsm__bucket_file_path(const tl_lsm__bucket *bucket, const tl_data_file *file);
+/** Remove a file that no snapshot knows. A failure leaves an orphan, which is harmless, so there is no status. */
+void tl_lsm__bucket_remove(const tl_lsm__bucket *bucket, const tl_data_file *file);
+
+/** Names of new files: PREFIX UUID-N.FORMAT. One thread. */
+typedef struct tl_lsm__names {
+    char uuid[37];
+    int32_t next;
+} tl_lsm__names;
+char *tl_lsm__names_next(tl_lsm__names *names, const tl_lsm_config *config, bool changelog);
+
+/** All or nothing. */
+tl_status tl_lsm__list_add_all(tl_file_list *list, const tl_file_list *from, tl_error *err);
+/** Index of the very object, -1 if absent. */
+int64_t tl_lsm__list_find(const tl_file_list *list, const tl_data_file *file);
+int64_t tl_lsm__list_find_name(const tl_file_list *list, const char *name);
+void tl_lsm__list_remove_at(tl_file_list *list, size_t i);
+static inline void tl_lsm__list_clear(tl_file_list *list)
+{
+    tl_file_list_deinit(list);
+}
+int64_t tl_lsm__list_bytes(const tl_file_list *list);
+
+/* ---- sections.c ---- */
+
+/** Normalised keys of files: row 2i is the smallest, 2i + 1 the largest key of file i. */
+tl_status tl_lsm__file_keys(const tl_lsm_config *config, tl_data_file *const *files, size_t n, tl_keys **out, tl_error *err);
+/** Sort by smallest key, and check that no two files overlap (TL_E_CORRUPT otherwise: such a level was never valid). */
+tl_status tl_lsm__sort_run(const tl_lsm_config *config, tl_file_list *files, tl_error *err);
+
+/* ---- scan.c: data files as batches of table columns ---- */
+
+typedef enum tl_lsm__push { TL_LSM__PUSH_NONE, TL_LSM__PUSH_KEYS, TL_LSM__PUSH_ALL } tl_lsm__push;
+
+/** What one read wants of its files; immutable, shared by its readers. */
+typedef struct tl_lsm__scan {
+    tl_lsm__bucket *bucket;
+    const tl_type *type; /* ROW of the batches: columns `columns` of the table */
+    int32_t *columns;
+    int32_t n_columns;
+    int32_t *key_idx; /* of the trimmed key in `type`; NULL if not all are read */
+    bool with_kind;   /* set row_kind (NULL where all rows are +I) */
+    bool with_seq;
+    bool drop_deletes; /* leave rows of kind -U and -D out */
+    int64_t batch_rows;
+    tl_predicate *pred;     /* bound to `type`; NULL: none */
+    tl_predicate *key_pred; /* the part of it that looks at key columns only; NULL: none */
+    atomic_int refs;
+} tl_lsm__scan;
+
+/** Columns of the table to read, in this order; `pred` is bound to the table's row type. */
+tl_status tl_lsm__scan_create(tl_lsm__bucket *bucket, const int32_t *columns, int32_t n_columns, const tl_predicate *pred,
+                              tl_lsm__scan **out, tl_error *err);
+tl_lsm__scan *tl_lsm__scan_ref(tl_lsm__scan *scan);
+void tl_lsm__scan_unref(tl_lsm__scan *scan);
+static inline void tl_lsm__scan_unrefp(tl_lsm__scan **scan)
+{
+    tl_lsm__scan_unref(*scan);
+}
+/** One file; rows that fail `pred` (bound to scan->type, copied; NULL: none) are left out. */
+tl_status tl_lsm__file_open(tl_lsm__scan *scan, const tl_data_file *file, const tl_predicate *pred, tl_reader **out,
+                            tl_error *err);
+/** Files one after the other, each opened when it is its turn. */
+tl_status tl_lsm__run_open(tl_lsm__scan *scan, tl_data_file *const *files, size_t n, tl_lsm__push push, tl_reader **out,
+                           tl_error *err);
+
+/* ---- data_writer.c ---- */
+
+typedef struct tl_lsm__writer_spec {
+    tl_lsm__bucket *bucket;
+    tl_lsm__names *names; /* must outlive the writer */
+    bool changelog;
+    int32_t level;
+    int32_t file_source; /* 0 APPEND, 1 COMPACT */
+    int64_t *next_seq;   /* append tables: number of the next row, advanced; must outlive the writer */
+} tl_lsm__writer_spec;
+
+/** Writes sorted batches into files that roll at target-file-size, and describes them. */
+typedef struct tl_lsm__writer tl_lsm__writer;
+tl_status tl_lsm__writer_create(const tl_lsm__writer_spec *spec, tl_lsm__writer **out, tl_error *err);
+/** Rows of all the table's columns, with seq (keyed tables). */
+tl_status tl_lsm__writer_write(tl_lsm__writer *writer, const tl_batch *batch, tl_error *err);
+/** Close the open file. Files stay the writer's until _finish(). */
+tl_status tl_lsm__writer_roll(tl_lsm__writer *writer, tl_error *err);
+/** Close, and hand the files over by appending them to `out`. */
+tl_status tl_lsm__writer_finish(tl_lsm__writer *writer, tl_file_list *out, tl_error *err);
+/** Removes every file that was not handed over. */
+void tl_lsm__writer_free(tl_lsm__writer *writer);
+static inline void tl_lsm__writer_freep(tl_lsm__writer **writer)
+{
+    tl_lsm__writer_free(*writer);
+}
+/** Estimated bytes of the open file. */
+int64_t tl_lsm__writer_open_bytes(const tl_lsm__writer *writer);
+
+/* ---- levels.c ---- */
+
+typedef struct tl_lsm__levels {
+    const tl_lsm_config *config;
+    tl_file_list *levels; /* [0]: newest first; above: in key order */
+    int32_t n_levels;
+} tl_lsm__levels;
+tl_status tl_lsm__levels_init(tl_lsm__levels *levels, const tl_lsm_config *config, tl_data_file *const *files, size_t n,
+                              tl_error *err);
+void tl_lsm__levels_deinit(tl_lsm__levels *levels);
+/** Take `before` out (by identity of the object) and put `after` in. On failure nothing changed. */
+tl_status tl_lsm__levels_update(tl_lsm__levels *levels, const tl_file_list *before, const tl_file_list *after, tl_error *err);
+int32_t tl_lsm__levels_run_count(const tl_lsm__levels *levels);
+/** Highest level that holds files, -1 if there are none. */
+int32_t tl_lsm__levels_highest(const tl_lsm__levels *levels);
+
+/* ---- pick.c ---- */
+
+/** A sorted run as the picker sees it: one file of level 0, or a whole level. */
+typedef struct tl_lsm__run {
+    int32_t level;
+    int64_t bytes;
+} tl_lsm__run;
+
+/** The first `n_runs` runs are compacted into `output_level`; n_runs == 0: nothing to do. */
+typedef struct tl_lsm__pick {
+    size_t n_runs;
+    int32_t output_level;
+} tl_lsm__pick;
+
+typedef struct tl_lsm__picker {
+    const tl_lsm_config *config;
+    int64_t last_full_ms; /* TL_ABSENT: never */
+    int32_t triggers;     /* since level 0 was forced up, for lookup-compact = gentle */
+} tl_lsm__picker;
+
+void tl_lsm__picker_init(tl_lsm__picker *picker, const tl_lsm_config *config);
+tl_lsm__pick tl_lsm__picker_pick(tl_lsm__picker *picker, int32_t n_levels, const tl_lsm__run *runs, size_t n);
+
+/* ---- compaction.c ---- */
+
+/** One compaction: its inputs (set before it runs) and results. Runs on any thread. */
+typedef struct tl_lsm__compaction {
+    tl_lsm__bucket *bucket; /* ref held */
+    tl_file_list files;
+    tl_file_list older; /* files of levels above output_level, for before-images */
+    int32_t output_level;
+    int32_t max_level;
+    bool drop_deletes;
+    bool rewrite_each; /* rewrite file by file (force-rewrite-all-files) */
+    atomic_bool cancelled;
+    /* results; on failure empty, and the files made were removed */
+    tl_file_list before;
+    tl_file_list after;
+    tl_file_list changelog;
+} tl_lsm__compaction;
+void tl_lsm__compaction_deinit(tl_lsm__compaction *compaction);
+tl_status tl_lsm__compaction_run(tl_lsm__compaction *compaction, tl_error *err);
+
+/* ---- merge_hooks.c: what merges do besides merging (§13) ---- */
+
+/** Batches and compactions of tables in lookup mode: per key, level 0 and the lowest other level count. */
+extern const tl_group_hook tl_lsm__lookup_read_hook;
+
+typedef struct tl_lsm__older tl_lsm__older;
+/** State of the hooks that write changelogs. */
+typedef struct tl_lsm__changelog {
+    tl_lsm__bucket *bucket;
+    tl_lsm__writer *writer; /* of the changelog; NULL: none is wanted */
+    tl_lsm__older *older;   /* lookup only */
+    int32_t max_level;      /* full-compaction only: of the options */
+} tl_lsm__changelog;
+void tl_lsm__lookup_changelog_hook(tl_lsm__changelog *changelog, tl_group_hook *out);
+void tl_lsm__full_changelog_hook(tl_lsm__changelog *changelog, tl_group_hook *out);
+/** Producer `input`: every record of the groups goes into the changelog, in order. */
+void tl_lsm__input_changelog_hook(tl_lsm__changelog *changelog, tl_group_hook *out);
+/** Rows of several batches of one type, with kinds and sequence numbers. */
+tl_status tl_lsm__gather_rows(const tl_batch *const *sources, uint32_t n_sources, const tl_rowref *refs, int64_t n,
+                              tl_batch **out, tl_error *err);
+/** Hand out the records themselves, unmerged. */
+extern const tl_group_hook tl_lsm__keep_all_hook;
+
+/* ---- older.c: before-images from the levels below a compaction ---- */
+
+/**
+ * @param files      files of levels > 0, any order; refs taken
+ * @param key_count  about how many keys will be asked for: decides between reading through and looking up
+ */
+tl_status tl_lsm__older_create(tl_lsm__bucket *bucket, const tl_file_list *files, int64_t key_count, tl_lsm__older **out,
+                               tl_error *err);
+void tl_lsm__older_free(tl_lsm__older *older);
+/**
+ * Records of `n` keys, ascending and larger than those of the calls before; refs[i].src counts the batches of
+ * tl_lsm__older_batches(), which are valid until the next call; refs[i].row is TL_ROW_NULL where there is none.
+ * The record of the lowest level wins, whatever its kind.
+ */
+tl_status tl_lsm__older_find(tl_lsm__older *older, const tl_column *const *key_cols, int64_t n, tl_rowref *refs, tl_error *err);
+const tl_batch *const *tl_lsm__older_batches(const tl_lsm__older *older, uint32_t *n);
+
+/* ---- write_buffer.c, spill.c ---- */
+
+typedef struct tl_lsm__buffer tl_lsm__buffer;
+tl_status tl_lsm__buffer_create(tl_lsm__bucket *bucket, tl_lsm__buffer **out, tl_error *err);
+void tl_lsm__buffer_free(tl_lsm__buffer *buffer);
+/** Takes refs on the columns; rows get the sequence numbers from `first_seq` on. */
+tl_status tl_lsm__buffer_add(tl_lsm__buffer *buffer, const tl_batch *batch, int64_t first_seq, tl_error *err);
+/** Memory held, with what sorting it will need. */
+int64_t tl_lsm__buffer_bytes(const tl_lsm__buffer *buffer);
+int64_t tl_lsm__buffer_rows(const tl_lsm__buffer *buffer); /* spilled ones included */
+/** Move what is in memory into a sorted run on disk. */
+tl_status tl_lsm__buffer_spill(tl_lsm__buffer *buffer, tl_error *err);
+/** Merge everything into `data`, and write every record into `changelog` unless that is NULL. The buffer is empty afterwards,
+ * also on failure. */
+tl_status tl_lsm__buffer_flush(tl_lsm__buffer *buffer, tl_lsm__writer *data, tl_lsm__writer *changelog, tl_error *err);
+
+/** A temporary file of batches. */
+typedef struct tl_lsm__spill tl_lsm__spill;
+tl_status tl_lsm__spill_create(tl_lsm_config *config, tl_lsm__spill **out, tl_error *err);
+tl_status tl_lsm__spill_write(tl_lsm__spill *spill, const tl_batch *batch, tl_error *err);
+/** No more writes; the file is readable. */
+tl_status tl_lsm__spill_finish(tl_lsm__spill *spill, tl_error *err);
+int64_t tl_lsm__spill_bytes(const tl_lsm__spill *spill);
+/** Removes the file. Readers must be gone. */
+void tl_lsm__spill_free(tl_lsm__spill *spill);
+/** Batches as written, `type` being the ROW type they had. The spill must outlive the reader. */
+tl_status tl_lsm__spill_open(tl_lsm__spill *spill, const tl_type *type, tl_reader **out, tl_error *err);
+
+/* ---- bucket_writer.c: what both kinds of bucket writers share ---- */
+
+typedef struct tl_lsm__writer_ops {
+    void (*free)(tl_bucket_writer *writer);
+    tl_status (*write)(tl_bucket_writer *writer, const tl_batch *batch, tl_error *err);
+    int64_t (*bytes)(const tl_bucket_writer *writer);
+    tl_status (*flush)(tl_bucket_writer *writer, tl_error *err);
+    tl_status (*compact)(tl_bucket_writer *writer, bool full, tl_error *err);
+    tl_status (*prepare)(tl_bucket_writer *writer, bool wait_compaction, tl_commit_message *out, tl_error *err);
+    bool (*idle)(const tl_bucket_writer *writer);
+} tl_lsm__writer_ops;
+struct tl_bucket_writer {
+    const tl_lsm__writer_ops *ops;
+    tl_lsm__bucket *bucket; /* ref held */
+    int32_t total_buckets;
+    bool failed; /* a write was lost: everything after it would be wrong */
+    tl_pool *pool;
+    tl_task_group *task; /* the running compaction; NULL: none */
+    tl_file_list new_files;
+    tl_file_list new_changelog;
+    tl_file_list compact_before;
+    tl_file_list compact_after;
+    tl_file_list compact_changelog;
+};
+
+/** Files of the bucket belong to the writer until they are drained. */
+void tl_lsm__writer_base_init(tl_bucket_writer *base, const tl_lsm__writer_ops *ops, tl_lsm__bucket *bucket,
+                              int32_t total_buckets, tl_pool *pool);
+/** Removes the files that were not drained. No compaction may be running. */
+void tl_lsm__writer_base_deinit(tl_bucket_writer *base);
+/** Number of the next row of a bucket with these files (§11). */
+int64_t tl_lsm__next_seq(tl_data_file *const *files, size_t n);
+tl_status tl_lsm__task_start(tl_bucket_writer *base, tl_task_fn fn, void *arg, tl_error *err);
+/** With `blocking`, waits. *ended: there was a compaction and it is over, with the status returned. */
+tl_status tl_lsm__task_poll(tl_bucket_writer *base, bool blocking, bool *ended, tl_error *err);
+/**
+ * Book a compaction's result (Java: MergeTreeWriter#updateCompactResult): files made and consumed since the last drain vanish
+ * at once, unless they were or became upgrades. On failure nothing changed.
+ */
+tl_status tl_lsm__book_compaction(tl_bucket_writer *base, const tl_file_list *before, const tl_file_list *after,
+                                  const tl_file_list *changelog, tl_error *err);
+/** Remove the files that a compaction made, when its result cannot be booked. */
+void tl_lsm__discard_compaction(const tl_bucket_writer *base, const tl_file_list *before, const tl_file_list *after,
+                                const tl_file_list *changelog);
+/** Move all lists into a message. */
+tl_status tl_lsm__drain(tl_bucket_writer *base, tl_commit_message *out, tl_error *err);
+
+tl_status tl_lsm__keyed_writer_create(tl_lsm__bucket *bucket, int32_t total_buckets, tl_data_file *const *files, size_t n_files,
+                                      tl_pool *pool, tl_bucket_writer **out, tl_error *err);
+tl_status tl_lsm__append_writer_create(tl_lsm__bucket *bucket, int32_t total_buckets, tl_data_file *const *files,
+                                       size_t n_files, tl_pool *pool, tl_bucket_writer **out, tl_error *err);
+
+/* ---- append_compact.c ---- */
+
+/** Rewrite append files into one sequence of new ones, rows in the order of the files. */
+tl_status tl_lsm__append_rewrite(tl_lsm__bucket *bucket, tl_data_file *const *files, size_t n, const atomic_bool *cancelled,
+                                 tl_file_list *out, tl_error *err);
+/** A file below this size is worth compacting: CoreOptions#compactionFileSize. */
+static inline int64_t tl_lsm__small_file_bytes(const tl_lsm_config *config)
+{
+    return config->target_file_bytes / 10 * 7;
+}
+
+#endif

@@ -1,0 +1,431 @@
+/*
+ * Data files as batches of table columns.
+ *
+ * A column of a batch comes from the file, from the bucket's partition (format reference §8: never from the file), or is NULL
+ * because it was added after the file was written. `_KEY_*` is never read: the key columns are there twice.
+ * Predicates go down to the file as far as they look at its columns; the rest is evaluated on the finished batch.
+ */
+#include "lsm/lsm_private.h"
+
+/* ---- scan: what to read ---- */
+
+static tl_status map_keys(tl_lsm__scan *scan, tl_error *err)
+{
+    const tl_lsm_config *config = scan->bucket->config;
+    scan->key_idx = tl_calloc((size_t)config->n_keys + 1, sizeof(*scan->key_idx));
+    if (scan->key_idx == NULL)
+        return tl_nomem(err, "read");
+    for (int32_t k = 0; k < config->n_keys; k++) {
+        int32_t at = -1;
+        for (int32_t i = 0; i < scan->n_columns; i++) {
+            if (scan->columns[i] == config->key_idx[k])
+                at = i;
+        }
+        if (at < 0) {
+            tl_free(scan->key_idx);
+            scan->key_idx = NULL;
+            return TL_OK;
+        }
+        scan->key_idx[k] = at;
+    }
+    return TL_OK;
+}
+
+/* A predicate on the table's columns → the scan's; with `keys_only`, parts on other columns become TRUE. */
+static tl_status bind_predicate(const tl_lsm__scan *scan, const tl_predicate *pred, bool keys_only, tl_predicate **out,
+                                tl_error *err)
+{
+    const tl_lsm_config *config = scan->bucket->config;
+    int32_t n = tl_lsm__n_columns(config);
+    int32_t *map = tl_alloc((size_t)(n + 1) * sizeof(*map));
+    if (map == NULL)
+        return tl_nomem(err, "predicate");
+    for (int32_t i = 0; i < n; i++)
+        map[i] = -1;
+    for (int32_t i = 0; i < scan->n_columns; i++)
+        map[scan->columns[i]] = i;
+    if (keys_only) {
+        for (int32_t i = 0; i < n; i++) {
+            bool is_key = false;
+            for (int32_t k = 0; k < config->n_keys; k++)
+                is_key |= config->key_idx[k] == i;
+            map[i] = is_key ? map[i] : -1;
+        }
+    }
+    tl_status status = tl_predicate_remap(pred, map, /* weaken= */ keys_only, out, err);
+    tl_free(map);
+    return status;
+}
+
+tl_status tl_lsm__scan_create(tl_lsm__bucket *bucket, const int32_t *columns, int32_t n_columns, const tl_predicate *pred,
+                              tl_lsm__scan **out, tl_error *err)
+{
+    const tl_lsm_config *config = bucket->config;
+    TL_CLEANUP(tl_lsm__scan_unrefp) tl_lsm__scan *scan = tl_calloc(1, sizeof *scan);
+    if (scan == NULL)
+        return tl_nomem(err, "read");
+    atomic_init(&scan->refs, 1);
+    scan->bucket = tl_lsm__bucket_ref(bucket);
+    scan->columns = tl_alloc((size_t)(n_columns + 1) * sizeof(*columns));
+    if (scan->columns == NULL)
+        return tl_nomem(err, "read");
+    for (int32_t i = 0; i < n_columns; i++)
+        scan->columns[i] = columns[i];
+    scan->n_columns = n_columns;
+    scan->with_kind = scan->with_seq = config->n_keys > 0;
+    TL_TRY(tl_type_project(config->schema->row_type, columns, n_columns, &scan->type, err));
+    TL_TRY(map_keys(scan, err));
+    if (pred != NULL) {
+        TL_TRY(bind_predicate(scan, pred, /* keys_only= */ false, &scan->pred, err));
+        if (config->n_keys > 0)
+            TL_TRY(bind_predicate(scan, pred, /* keys_only= */ true, &scan->key_pred, err));
+        if (scan->key_pred != NULL && scan->key_pred->op == TL_PRED_TRUE) {
+            tl_predicate_free(scan->key_pred);
+            scan->key_pred = NULL;
+        }
+    }
+    *out = TL_STEAL(scan);
+    return TL_OK;
+}
+
+tl_lsm__scan *tl_lsm__scan_ref(tl_lsm__scan *scan)
+{
+    atomic_fetch_add_explicit(&scan->refs, 1, memory_order_relaxed);
+    return scan;
+}
+
+void tl_lsm__scan_unref(tl_lsm__scan *scan)
+{
+    if (scan == NULL || atomic_fetch_sub_explicit(&scan->refs, 1, memory_order_acq_rel) > 1)
+        return;
+    tl_lsm__bucket_unref(scan->bucket);
+    tl_type_unref(scan->type);
+    tl_free(scan->columns);
+    tl_free(scan->key_idx);
+    tl_predicate_free(scan->pred);
+    tl_predicate_free(scan->key_pred);
+    tl_free(scan);
+}
+
+/* ---- reader of one file ---- */
+
+typedef struct file_reader {
+    tl_reader base;
+    tl_lsm__scan *scan;
+    tl_data_file *file;
+    tl_reader *inner;
+    tl_predicate *pushed;   /* bound to the inner type; must live as long as `inner` */
+    tl_predicate *residual; /* bound to scan->type: what the file could not decide; NULL: nothing */
+    int32_t *source;        /* per column of the scan: its column in the inner batch, or one of the constants below */
+    int32_t seq_col;        /* in the inner batch, -1: not read */
+    int32_t kind_col;
+    bool known_inserts; /* no row of the file is a -U or -D */
+} file_reader;
+
+enum { SOURCE_PARTITION = -1, SOURCE_NULL = -2 };
+
+static void file_reader_free(tl_reader *reader)
+{
+    file_reader *r = (file_reader *)reader;
+    tl_reader_free(r->inner);
+    tl_predicate_free(r->pushed);
+    tl_predicate_free(r->residual);
+    tl_free(r->source);
+    tl_data_file_unref(r->file);
+    tl_lsm__scan_unref(r->scan);
+    tl_free(r);
+}
+
+/* NULL where all rows are +I, so that operators can take their short way. */
+static tl_status take_kinds(const tl_column *col, int64_t n, uint8_t **out, tl_error *err)
+{
+    const uint8_t *kinds = col->values;
+    uint8_t any = 0, max = 0;
+    for (int64_t i = 0; i < n; i++) {
+        any |= kinds[i];
+        max = TL_MAX(max, kinds[i]);
+    }
+    if (any == 0)
+        return TL_OK;
+    if (max > TL_KIND_DELETE)
+        return tl_error_set(err, TL_E_CORRUPT, "_VALUE_KIND %u is no row kind", max);
+    *out = tl_memdup(kinds, (size_t)n);
+    return *out == NULL ? tl_nomem(err, "row kinds") : TL_OK;
+}
+
+static tl_status build_batch(const file_reader *r, const tl_batch *inner, tl_batch **out, tl_error *err)
+{
+    const tl_lsm__scan *scan = r->scan;
+    TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
+    TL_TRY(tl_batch_create(scan->type, inner->n_rows, &batch, err));
+    batch->level = r->file->level;
+    for (int32_t i = 0; i < scan->n_columns; i++) {
+        const tl_type *type = scan->type->fields[i].type;
+        if (r->source[i] == SOURCE_NULL) {
+            TL_TRY(tl_column_nulls(type, inner->n_rows, &batch->cols[i], err));
+        } else if (r->source[i] == SOURCE_PARTITION) {
+            int32_t p = scan->bucket->config->partition_idx[scan->columns[i]];
+            TL_TRY(tl_column_repeat(scan->bucket->partition_row->cols[p], 0, inner->n_rows, &batch->cols[i], err));
+        } else {
+            batch->cols[i] = tl_column_ref(inner->cols[r->source[i]]);
+        }
+    }
+    if (r->kind_col >= 0)
+        TL_TRY(take_kinds(inner->cols[r->kind_col], inner->n_rows, &batch->row_kind, err));
+    if (r->seq_col >= 0) {
+        batch->seq = tl_memdup(inner->cols[r->seq_col]->values, (size_t)inner->n_rows * sizeof(int64_t));
+        if (batch->seq == NULL)
+            return tl_nomem(err, "sequence numbers");
+    }
+    *out = TL_STEAL(batch);
+    return TL_OK;
+}
+
+/* Rows that pass `pred` (may be NULL) and, with `drop_deletes`, are no -U or -D. Takes the batch over. */
+static tl_status filter_batch(tl_batch *batch, const tl_predicate *pred, bool drop_deletes, tl_batch **out, tl_error *err)
+{
+    TL_CLEANUP(tl_batch_freep) tl_batch *owned = batch;
+    bool by_kind = drop_deletes && batch->row_kind != NULL;
+    if ((pred == NULL && !by_kind) || batch->n_rows == 0) {
+        *out = TL_STEAL(owned);
+        return TL_OK;
+    }
+    uint32_t *sel = tl_alloc((size_t)batch->n_rows * sizeof(*sel));
+    if (sel == NULL)
+        return tl_nomem(err, "filter");
+    int64_t n = batch->n_rows;
+    tl_status status = TL_OK;
+    if (pred != NULL) {
+        status = tl_predicate_eval(pred, (const tl_column *const *)batch->cols, batch->n_rows, sel, &n, err);
+    } else {
+        for (int64_t i = 0; i < n; i++)
+            sel[i] = (uint32_t)i;
+    }
+    if (status == TL_OK && by_kind) {
+        int64_t kept = 0;
+        for (int64_t i = 0; i < n; i++) {
+            sel[kept] = sel[i];
+            kept += !tl_kind_is_retract(batch->row_kind[sel[i]]);
+        }
+        n = kept;
+    }
+    if (status == TL_OK && n == batch->n_rows)
+        *out = TL_STEAL(owned);
+    else if (status == TL_OK)
+        status = tl_batch_gather(batch, sel, n, out, err);
+    if (status == TL_OK)
+        (*out)->level = batch->level;
+    tl_free(sel);
+    return status;
+}
+
+static tl_status file_reader_next(tl_reader *reader, tl_batch **out, tl_error *err)
+{
+    file_reader *r = (file_reader *)reader;
+    for (;;) {
+        TL_CLEANUP(tl_batch_freep) tl_batch *inner = NULL;
+        tl_batch *batch = NULL;
+        TL_TRY(tl_error_wrap(err, tl_reader_next(r->inner, &inner, err), "data file '%s'", r->file->name));
+        if (inner == NULL) {
+            *out = NULL;
+            return TL_OK;
+        }
+        TL_TRY(tl_error_wrap(err, build_batch(r, inner, &batch, err), "data file '%s'", r->file->name));
+        TL_TRY(filter_batch(batch, r->residual, r->scan->drop_deletes, &batch, err));
+        if (batch->n_rows > 0) {
+            *out = batch;
+            return TL_OK;
+        }
+        tl_batch_free(batch);
+    }
+}
+
+static const tl_reader_ops file_reader_ops = {file_reader_next, file_reader_free};
+
+/* The columns to read from the file: fills `fields` (names borrowed) and where each column of the scan comes from. */
+static int32_t choose_columns(file_reader *r, const tl_lsm__file_schema *schema, tl_field *fields)
+{
+    const tl_lsm__scan *scan = r->scan;
+    const tl_lsm_config *config = scan->bucket->config;
+    const tl_lsm__layout *layout = config->layout;
+    int32_t n = 0;
+    r->seq_col = r->kind_col = -1;
+    if (scan->with_seq && layout->seq_col >= 0) {
+        r->seq_col = n;
+        fields[n++] = layout->file_type->fields[layout->seq_col];
+    }
+    if (layout->kind_col >= 0 && (scan->with_kind || scan->drop_deletes) && !(r->known_inserts && !scan->with_kind)) {
+        r->kind_col = n;
+        fields[n++] = layout->file_type->fields[layout->kind_col];
+    }
+    for (int32_t i = 0; i < scan->n_columns; i++) {
+        int32_t column = scan->columns[i];
+        if (config->partition_idx[column] >= 0) {
+            r->source[i] = SOURCE_PARTITION;
+        } else if (schema->names[column] == NULL) {
+            r->source[i] = SOURCE_NULL;
+        } else {
+            r->source[i] = n;
+            fields[n] = config->schema->row_type->fields[column];
+            fields[n++].name = schema->names[column];
+        }
+    }
+    if (n > 0)
+        return n;
+    /* Only constants are wanted: one column is read for the number of rows. */
+    if (layout->kind_col >= 0) {
+        fields[n++] = layout->file_type->fields[layout->kind_col];
+        return n;
+    }
+    for (int32_t c = 0; c < tl_lsm__n_columns(config) && n == 0; c++) {
+        if (schema->names[c] != NULL) {
+            fields[n] = config->schema->row_type->fields[c];
+            fields[n++].name = schema->names[c];
+        }
+    }
+    return n;
+}
+
+static tl_status split_predicate(file_reader *r, const tl_predicate *pred, tl_error *err)
+{
+    const tl_lsm__scan *scan = r->scan;
+    int32_t n = scan->n_columns;
+    bool whole = true;
+    bool *used = tl_calloc((size_t)n + 1, sizeof(*used));
+    int32_t *map = tl_alloc((size_t)(n + 1) * sizeof(*map));
+    tl_status status = used == NULL || map == NULL ? tl_nomem(err, "predicate") : TL_OK;
+    if (status == TL_OK) {
+        tl_predicate_columns(pred, used);
+        for (int32_t i = 0; i < n; i++) {
+            map[i] = r->source[i] >= 0 ? r->source[i] : -1;
+            whole &= !used[i] || r->source[i] >= 0;
+        }
+        status = tl_predicate_remap(pred, map, /* weaken= */ !whole, &r->pushed, err);
+        if (status == TL_OK && !whole)
+            status = tl_predicate_dup(pred, &r->residual, err);
+    }
+    tl_free(used);
+    tl_free(map);
+    return status;
+}
+
+static tl_status open_inner(file_reader *r, const tl_predicate *pred, const tl_lsm__file_schema *schema, tl_error *err)
+{
+    const tl_lsm__scan *scan = r->scan;
+    tl_field *fields = tl_alloc((size_t)(scan->n_columns + 3) * sizeof(*fields));
+    r->source = tl_alloc((size_t)(scan->n_columns + 1) * sizeof(*r->source));
+    const tl_type *type = NULL;
+    char *path = NULL;
+    tl_status status = TL_OK;
+    if (fields == NULL || r->source == NULL) {
+        status = tl_nomem(err, "file reader");
+        goto out;
+    }
+    int32_t n = choose_columns(r, schema, fields);
+    TL_TRY_GOTO(tl_type_create_row(/* nullable= */ false, fields, n, &type, err));
+    if (pred != NULL)
+        TL_TRY_GOTO(split_predicate(r, pred, err));
+    const tl_format *format = NULL;
+    TL_TRY_GOTO(tl_format_of_file(r->file->name, &format, err));
+    if (format != &tl_format_parquet) {
+        status = tl_error_set(err, TL_E_UNSUPPORTED, "data files in format '%s' are not supported yet", format->name);
+        goto out;
+    }
+    path = tl_lsm__bucket_file_path(scan->bucket, r->file);
+    if (path == NULL) {
+        status = tl_nomem(err, "file path");
+        goto out;
+    }
+    tl_read_spec spec = {.row_type = type, .predicate = r->pushed, .exact = r->pushed != NULL, .batch_rows = scan->batch_rows};
+    TL_TRY_GOTO(format->open(scan->bucket->config->fs, path, r->file->bytes, &spec, &r->inner, err));
+out:
+    tl_free(path);
+    tl_type_unref(type);
+    tl_free(fields);
+    return status;
+}
+
+tl_status tl_lsm__file_open(tl_lsm__scan *scan, const tl_data_file *file, const tl_predicate *pred, tl_reader **out,
+                            tl_error *err)
+{
+    const tl_lsm__file_schema *schema = NULL;
+    TL_TRY(tl_error_wrap(err, tl_lsm__file_schema_of(scan->bucket->config, file->schema_id, &schema, err), "data file '%s'",
+                         file->name));
+    file_reader *r = tl_calloc(1, sizeof *r);
+    if (r == NULL)
+        return tl_nomem(err, "file reader");
+    r->base = (tl_reader){&file_reader_ops, scan->type};
+    r->scan = tl_lsm__scan_ref(scan);
+    r->file = tl_data_file_ref(file);
+    r->known_inserts = file->delete_rows == 0;
+    tl_status status = tl_error_wrap(err, open_inner(r, pred, schema, err), "data file '%s'", file->name);
+    if (status != TL_OK) {
+        file_reader_free(&r->base);
+        return status;
+    }
+    *out = &r->base;
+    return TL_OK;
+}
+
+/* ---- a run: files one after the other ---- */
+
+typedef struct run_reader {
+    tl_reader base;
+    tl_lsm__scan *scan;
+    tl_file_list files;
+    size_t next_file;
+    tl_lsm__push push;
+    tl_reader *current;
+} run_reader;
+
+static void run_reader_free(tl_reader *reader)
+{
+    run_reader *r = (run_reader *)reader;
+    tl_reader_free(r->current);
+    tl_file_list_deinit(&r->files);
+    tl_lsm__scan_unref(r->scan);
+    tl_free(r);
+}
+
+static tl_status run_reader_next(tl_reader *reader, tl_batch **out, tl_error *err)
+{
+    run_reader *r = (run_reader *)reader;
+    for (;;) {
+        if (r->current == NULL) {
+            if (r->next_file == r->files.n) {
+                *out = NULL;
+                return TL_OK;
+            }
+            const tl_predicate *pred = r->push == TL_LSM__PUSH_ALL    ? r->scan->pred
+                                       : r->push == TL_LSM__PUSH_KEYS ? r->scan->key_pred
+                                                                      : NULL;
+            TL_TRY(tl_lsm__file_open(r->scan, r->files.items[r->next_file++], pred, &r->current, err));
+        }
+        TL_TRY(tl_reader_next(r->current, out, err));
+        if (*out != NULL)
+            return TL_OK;
+        tl_reader_free(TL_STEAL(r->current));
+    }
+}
+
+static const tl_reader_ops run_reader_ops = {run_reader_next, run_reader_free};
+
+tl_status tl_lsm__run_open(tl_lsm__scan *scan, tl_data_file *const *files, size_t n, tl_lsm__push push, tl_reader **out,
+                           tl_error *err)
+{
+    run_reader *r = tl_calloc(1, sizeof *r);
+    if (r == NULL)
+        return tl_nomem(err, "run reader");
+    r->base = (tl_reader){&run_reader_ops, scan->type};
+    r->scan = tl_lsm__scan_ref(scan);
+    r->push = push;
+    tl_status status = TL_OK;
+    for (size_t i = 0; i < n && status == TL_OK; i++)
+        status = tl_file_list_add(&r->files, files[i], err);
+    if (status != TL_OK) {
+        run_reader_free(&r->base);
+        return status;
+    }
+    *out = &r->base;
+    return TL_OK;
+}
