@@ -38,7 +38,7 @@ tl_room(lsm tl_merge tl_meta)
 tl_room(catalog tl_meta)
 tl_room(table tl_lsm tl_catalog)
 tl_room(lookup tl_table)
-tl_room(connect tl_types tl_io)
+tl_room(connect tl_types tl_io PkgConfig::ZLIB)
 tl_room(sql tl_lookup tl_connect ${CMAKE_DL_LIBS})
 include(cmake/Lemon.cmake)
 

@@ -25,7 +25,7 @@ CREATE TEMPORARY TABLE arrived (flight_id BIGINT, arr_delay INT, air_time INT, a
 CREATE TEMPORARY TABLE airlines_csv (carrier STRING, name STRING)
     WITH ('connector' = 'filesystem', 'path' = '${DATA}/airlines.csv.gz', 'format' = 'csv', 'csv.null-literal' = 'NA');
 CREATE TEMPORARY TABLE planes_csv (
-    tailnum STRING, `year` INT, `type` STRING, manufacturer STRING, model STRING, engines INT, seats INT, speed INT, engine STRING
+    tailnum STRING, `year` INT, `type` STRING, manufacturer STRING, `model` STRING, engines INT, seats INT, speed INT, engine STRING
 ) WITH ('connector' = 'filesystem', 'path' = '${DATA}/planes.csv.gz', 'format' = 'csv', 'csv.null-literal' = 'NA', 'csv.ignore-parse-errors' = 'true');
 
 -- One row a flight. Each stream owns the columns of its sequence group, whatever order its events come in.
@@ -48,11 +48,11 @@ CREATE TABLE IF NOT EXISTS flights (
 );
 CREATE TABLE IF NOT EXISTS airlines (carrier STRING, name STRING, PRIMARY KEY (carrier) NOT ENFORCED) WITH ('bucket' = '1');
 CREATE TABLE IF NOT EXISTS planes (
-    tailnum STRING, built INT, manufacturer STRING, model STRING, seats INT, PRIMARY KEY (tailnum) NOT ENFORCED
+    tailnum STRING, built INT, manufacturer STRING, `model` STRING, seats INT, PRIMARY KEY (tailnum) NOT ENFORCED
 ) WITH ('bucket' = '1');
 CREATE TABLE IF NOT EXISTS flights_enriched (
     flight_id BIGINT, fl_date DATE, carrier STRING, airline STRING, flight INT, origin STRING, dest STRING,
-    tailnum STRING, manufacturer STRING, model STRING, seats INT, built INT, state STRING, dep_delay INT, arr_delay INT,
+    tailnum STRING, manufacturer STRING, `model` STRING, seats INT, built INT, state STRING, dep_delay INT, arr_delay INT,
     PRIMARY KEY (flight_id) NOT ENFORCED
 ) WITH ('bucket' = '2', 'changelog-producer' = 'input');
 -- Sums take back what a changed or deleted flight had added. A maximum cannot be taken back from one value alone: it is kept by
@@ -74,15 +74,15 @@ CREATE TABLE IF NOT EXISTS report (
 -- Dimensions first: the look-ups below need them.
 SET 'table.dml-sync' = 'true';
 INSERT INTO airlines SELECT * FROM airlines_csv WHERE carrier <> 'carrier';
-INSERT INTO planes SELECT tailnum, `year`, manufacturer, model, seats FROM planes_csv;
+INSERT INTO planes SELECT tailnum, `year`, manufacturer, `model`, seats FROM planes_csv;
 SET 'table.dml-sync' = 'false';
 
 -- Three INSERTs, each with its own columns, are one writer.
 EXECUTE STATEMENT SET BEGIN
 INSERT INTO flights (flight_id, fl_date, carrier, flight, tailnum, origin, dest, distance, sched_dep, sched_arr, state, plan_rev, plan_ts)
-    SELECT * FROM scheduled;
-INSERT INTO flights (flight_id, dep_delay, dep_time, dep_ts) SELECT * FROM departed;
-INSERT INTO flights (flight_id, arr_delay, air_time, arr_ts) SELECT * FROM arrived;
+    SELECT flight_id, fl_date, carrier, flight, tailnum, origin, dest, distance, sched_dep, sched_arr, state, plan_rev, plan_ts FROM scheduled;
+INSERT INTO flights (flight_id, dep_delay, dep_time, dep_ts) SELECT flight_id, dep_delay, dep_time, dep_ts FROM departed;
+INSERT INTO flights (flight_id, arr_delay, air_time, arr_ts) SELECT flight_id, arr_delay, air_time, arr_ts FROM arrived;
 END;
 
 -- A flight that has departed before its plan came has no carrier yet: the report counts it when the plan is there.
@@ -92,7 +92,7 @@ CREATE TEMPORARY VIEW flights_now AS SELECT *, PROCTIME() AS pt FROM flights WHE
 
 INSERT INTO flights_enriched
 SELECT f.flight_id, f.fl_date, f.carrier, a.name, f.flight, f.origin, f.dest,
-       f.tailnum, p.manufacturer, p.model, p.seats, p.built, f.state, f.dep_delay, f.arr_delay
+       f.tailnum, p.manufacturer, p.`model`, p.seats, p.built, f.state, f.dep_delay, f.arr_delay
 FROM flights_now AS f
 LEFT JOIN airlines FOR SYSTEM_TIME AS OF f.pt AS a ON f.carrier = a.carrier
 LEFT JOIN planes FOR SYSTEM_TIME AS OF f.pt AS p ON f.tailnum = p.tailnum;

@@ -1,0 +1,103 @@
+/* What the files of this room share. */
+#ifndef TL_CONNECT_PRIVATE_H
+#define TL_CONNECT_PRIVATE_H
+
+#include "base/json.h"
+#include "connect/connect.h"
+#include "types/builder.h"
+
+#define TL_CONNECT_LINE_BYTES_MAX ((size_t)64 << 20)
+
+/* ---- rows under construction ---- */
+
+/** Rows of one batch: a builder for each column, kinds beside. */
+typedef struct tl_row_buffer {
+    const tl_type *type; /* borrowed */
+    tl_builder **builders;
+    uint8_t *kinds;
+    int64_t n;
+    int64_t cap;
+    int64_t record_start; /* rows before the record being decoded */
+    bool any_change;      /* a kind other than +I */
+    bool any_dead;        /* rows of records that were given up: left out of the batch */
+} tl_row_buffer;
+tl_status tl_connect__rows_init(tl_row_buffer *rows, const tl_type *type, tl_error *err);
+void tl_connect__rows_deinit(tl_row_buffer *rows);
+/** All columns have got their value: count the row. */
+tl_status tl_connect__rows_end(tl_row_buffer *rows, uint8_t kind, tl_error *err);
+/** Give the record being decoded up, complete rows and a begun one: none of them will be in the batch. */
+tl_status tl_connect__rows_rewind(tl_row_buffer *rows, tl_error *err);
+/** The rows so far as a batch; the buffer is empty afterwards. */
+tl_status tl_connect__rows_finish(tl_row_buffer *rows, tl_batch **out, tl_error *err);
+
+/* ---- decoders: a line (or record) becomes rows ---- */
+
+typedef enum tl_time_standard { TL_TIME_SQL, TL_TIME_ISO } tl_time_standard;
+
+typedef struct tl_decoder tl_decoder;
+typedef struct tl_decoder_ops {
+    /* Append the rows of one record. Errors name the column; the caller adds file and line. */
+    tl_status (*decode)(tl_decoder *decoder, tl_bytes_view record, tl_row_buffer *rows, tl_error *err);
+    void (*free)(tl_decoder *decoder);
+} tl_decoder_ops;
+struct tl_decoder {
+    const tl_decoder_ops *ops;
+    /* Records end at line ends outside quotes (CSV), else at line ends. */
+    uint8_t quote; /* 0: none */
+};
+
+typedef struct tl_format_def {
+    const char *name; /* value of 'format'; options begin with "NAME." */
+    const char *const *options; /* known keys without the prefix; ends with NULL */
+    bool changes;
+    tl_status (*create)(const tl_connector_spec *spec, tl_decoder **out, tl_error *err);
+} tl_format_def;
+extern const tl_format_def tl_connect__formats[];
+extern const size_t tl_connect__n_formats;
+/** The table's format by its 'format' option. */
+tl_status tl_connect__format(const tl_connector_spec *spec, const tl_format_def **out, tl_error *err);
+
+tl_status tl_connect__json_decoder(const tl_connector_spec *spec, tl_decoder **out, tl_error *err);
+tl_status tl_connect__csv_decoder(const tl_connector_spec *spec, tl_decoder **out, tl_error *err);
+tl_status tl_connect__change_decoder(const tl_connector_spec *spec, tl_decoder **out, tl_error *err);
+tl_status tl_connect__raw_decoder(const tl_connector_spec *spec, tl_decoder **out, tl_error *err);
+
+/** Rules of JSON values, shared by the json format and the change formats. */
+typedef struct tl_json_rules {
+    tl_time_standard time;
+    bool fail_on_missing_field;
+    bool ignore_parse_errors;
+} tl_json_rules;
+tl_status tl_connect__json_rules(const tl_options *options, const char *prefix, tl_json_rules *out, tl_error *err);
+/** One value by Flink's rules; NULL nodes are NULL. */
+tl_status tl_connect__json_value(const tl_json_rules *rules, const tl_json *json, const tl_type *type, tl_builder *builder, tl_error *err);
+/** Append all columns of an object; `fallback` (may be NULL) has values of members that `object` lacks. */
+tl_status tl_connect__json_row(const tl_json_rules *rules, const tl_json *object, const tl_json *fallback, const tl_type *type,
+                               tl_row_buffer *rows, tl_error *err);
+
+/* ---- options ---- */
+
+/** PREFIX + key; NULL if unset. */
+const char *tl_connect__option(const tl_options *options, const char *prefix, const char *key);
+tl_status tl_connect__bool_option(const tl_options *options, const char *prefix, const char *key, bool fallback, bool *out, tl_error *err);
+
+/* ---- connectors ---- */
+
+typedef struct tl_connector_def {
+    const char *name;
+    const char *const *options; /* known keys besides those of the format; a trailing '*' matches any rest */
+    bool has_format;
+    bool (*is_bounded)(const tl_connector_spec *spec);
+    tl_status (*open_source)(const tl_connector_spec *spec, const char *position, tl_source **out, tl_error *err); /* NULL: no source */
+    tl_status (*open_sink)(const tl_connector_spec *spec, FILE *out_file, tl_sink **out, tl_error *err);           /* NULL: no sink */
+} tl_connector_def;
+
+tl_status tl_connect__files_source(const tl_connector_spec *spec, const char *position, tl_source **out, tl_error *err);
+tl_status tl_connect__files_sink(const tl_connector_spec *spec, FILE *out_file, tl_sink **out, tl_error *err);
+bool tl_connect__files_bounded(const tl_connector_spec *spec);
+tl_status tl_connect__datagen_source(const tl_connector_spec *spec, const char *position, tl_source **out, tl_error *err);
+bool tl_connect__datagen_bounded(const tl_connector_spec *spec);
+tl_status tl_connect__print_sink(const tl_connector_spec *spec, FILE *out_file, tl_sink **out, tl_error *err);
+tl_status tl_connect__blackhole_sink(const tl_connector_spec *spec, FILE *out_file, tl_sink **out, tl_error *err);
+
+#endif

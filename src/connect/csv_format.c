@@ -1,0 +1,214 @@
+/*
+ * CSV by the rules of Flink's csv format: cells by position, no header; numbers and times are trimmed; an empty cell is an
+ * empty text for STRING and an error for other types unless it is the null literal. Source: Flink: CsvToRowDataConverters.
+ */
+#include <stdlib.h>
+#include <strings.h>
+
+#include "connect/connect_private.h"
+#include "types/text.h"
+
+typedef struct csv_decoder {
+    tl_decoder base;
+    const tl_type *type;
+    uint8_t delimiter;
+    uint8_t quote;
+    uint8_t escape; /* 0: none */
+    const char *null_literal; /* NULL: none */
+    bool ignore_parse_errors;
+    bool allow_comments;
+    tl_buf cells; /* unescaped texts of one record */
+    size_t *ends; /* in cells, one per column and one more */
+} csv_decoder;
+
+static tl_status bad_cell(tl_bytes_view cell, const tl_type *type, tl_error *err)
+{
+    tl_buf name = {0};
+    (void)tl_type_format(type, &name); /* an empty name if out of memory */
+    tl_status status = tl_error_set(err, TL_E_INVALID, "cannot read '%.*s' as %.*s", (int)TL_MIN(cell.len, (size_t)200), (const char *)cell.data,
+                                    (int)name.len, (const char *)name.data);
+    tl_buf_deinit(&name);
+    return status;
+}
+
+/* Cut a record into cells; *n counts all of them, those beyond the columns are not kept. */
+static tl_status cut(csv_decoder *d, tl_bytes_view record, int32_t *n, tl_error *err)
+{
+    d->cells.len = 0;
+    *n = 0;
+    size_t i = 0;
+    for (;;) {
+        bool quoted = d->quote != 0 && i < record.len && record.data[i] == d->quote;
+        for (i += quoted; i < record.len; i++) {
+            uint8_t c = record.data[i];
+            if (quoted && c == d->quote) {
+                if (i + 1 < record.len && record.data[i + 1] == d->quote) {
+                    i++;
+                } else {
+                    quoted = false;
+                    continue;
+                }
+            } else if (d->escape != 0 && c == d->escape && i + 1 < record.len) {
+                c = record.data[++i];
+            } else if (!quoted && c == d->delimiter) {
+                break;
+            }
+            if (tl_buf_append_byte(&d->cells, c) != TL_OK)
+                return tl_nomem(err, "cells");
+        }
+        if (quoted)
+            return tl_error_set(err, TL_E_INVALID, "a quoted cell has no end");
+        if (*n < d->type->n_fields)
+            d->ends[*n] = d->cells.len;
+        (*n)++;
+        if (i >= record.len)
+            return TL_OK;
+        i++;
+    }
+}
+
+static tl_bytes_view trimmed(tl_bytes_view text)
+{
+    while (text.len > 0 && text.data[0] <= ' ') {
+        text.data++;
+        text.len--;
+    }
+    while (text.len > 0 && text.data[text.len - 1] <= ' ')
+        text.len--;
+    return text;
+}
+
+/* Scalars go through the rules of JSON text; the forms of numbers, dates and times are the same. */
+static tl_status cell_value(const csv_decoder *d, tl_bytes_view cell, const tl_type *type, tl_builder *builder, tl_error *err)
+{
+    if (d->null_literal != NULL && cell.len == strlen(d->null_literal) && memcmp(cell.data, d->null_literal, cell.len) == 0)
+        return tl_builder_null(builder);
+    if (type->kind == TL_CHAR || type->kind == TL_VARCHAR)
+        return tl_builder_bytes(builder, cell.data, cell.len);
+    tl_bytes_view text = trimmed(cell);
+    if (text.len == 0 || type->n_fields > 0)
+        return bad_cell(cell, type, err);
+    tl_json json = {.kind = TL_JSON_STRING, .text = text, .raw = text};
+    static const tl_json_rules rules = {TL_TIME_SQL, false, false};
+    return tl_connect__json_value(&rules, &json, type, builder, err);
+}
+
+static tl_status csv_decode(tl_decoder *decoder, tl_bytes_view record, tl_row_buffer *rows, tl_error *err)
+{
+    csv_decoder *d = (csv_decoder *)decoder;
+    if (record.len == 0 || (d->allow_comments && record.data[0] == '#'))
+        return TL_OK;
+    int32_t n;
+    tl_status status = cut(d, record, &n, err);
+    if (status == TL_OK && n != d->type->n_fields && !d->ignore_parse_errors)
+        status = tl_error_set(err, TL_E_INVALID, "%d cells, the table has %d columns", n, d->type->n_fields);
+    size_t from = 0;
+    for (int32_t c = 0; c < d->type->n_fields && status == TL_OK; c++) {
+        if (c >= n) {
+            status = tl_builder_null(rows->builders[c]); /* short record, errors ignored */
+            continue;
+        }
+        tl_bytes_view cell = {d->cells.data + from, d->ends[c] - from};
+        from = d->ends[c];
+        status = cell_value(d, cell, d->type->fields[c].type, rows->builders[c], err);
+        if (status == TL_E_INVALID && d->ignore_parse_errors)
+            status = tl_builder_null(rows->builders[c]);
+        else
+            status = tl_error_wrap(err, status, "column '%s'", d->type->fields[c].name);
+    }
+    if (status != TL_OK)
+        return status != TL_E_NOMEM && d->ignore_parse_errors ? tl_connect__rows_rewind(rows, err) : status;
+    return tl_connect__rows_end(rows, TL_KIND_INSERT, err);
+}
+
+static void csv_free(tl_decoder *decoder)
+{
+    csv_decoder *d = (csv_decoder *)decoder;
+    tl_buf_deinit(&d->cells);
+    tl_free(d->ends);
+    tl_free(d);
+}
+
+/* One character, or the escapes \t, \\, \u0001 that scripts use. */
+static tl_status char_option(const tl_options *options, const char *key, uint8_t fallback, uint8_t *out, tl_error *err)
+{
+    const char *text = tl_connect__option(options, "csv", key);
+    *out = fallback;
+    if (text == NULL)
+        return TL_OK;
+    if (text[0] != '\0' && text[1] == '\0')
+        *out = (uint8_t)text[0];
+    else if (strcmp(text, "\\t") == 0)
+        *out = '\t';
+    else if (text[0] == '\\' && text[1] == 'u' && strlen(text) == 6)
+        *out = (uint8_t)strtol(text + 2, NULL, 16);
+    else
+        return tl_error_set(err, TL_E_INVALID, "option 'csv.%s' is '%s', not one character", key, text);
+    return TL_OK;
+}
+
+static tl_status csv_options(csv_decoder *d, const tl_options *options, tl_error *err)
+{
+    TL_TRY(char_option(options, "field-delimiter", ',', &d->delimiter, err));
+    TL_TRY(char_option(options, "quote-character", '"', &d->quote, err));
+    TL_TRY(char_option(options, "escape-character", 0, &d->escape, err));
+    bool no_quotes;
+    TL_TRY(tl_connect__bool_option(options, "csv", "disable-quote-character", false, &no_quotes, err));
+    if (no_quotes)
+        d->quote = 0;
+    d->base.quote = d->quote;
+    d->null_literal = tl_connect__option(options, "csv", "null-literal");
+    TL_TRY(tl_connect__bool_option(options, "csv", "ignore-parse-errors", false, &d->ignore_parse_errors, err));
+    return tl_connect__bool_option(options, "csv", "allow-comments", false, &d->allow_comments, err);
+}
+
+tl_status tl_connect__csv_decoder(const tl_connector_spec *spec, tl_decoder **out, tl_error *err)
+{
+    static const tl_decoder_ops ops = {csv_decode, csv_free};
+    csv_decoder *d = tl_calloc(1, sizeof *d);
+    if (d == NULL)
+        return tl_nomem(err, "decoder");
+    d->base.ops = &ops;
+    d->type = spec->row_type;
+    d->ends = tl_calloc((size_t)spec->row_type->n_fields + 1, sizeof *d->ends);
+    tl_status status = d->ends == NULL ? tl_nomem(err, "decoder") : csv_options(d, spec->options, err);
+    if (status != TL_OK) {
+        csv_free(&d->base);
+        return status;
+    }
+    *out = &d->base;
+    return TL_OK;
+}
+
+/* ---- raw: the whole line is the one column ---- */
+
+typedef struct raw_decoder {
+    tl_decoder base;
+    const tl_type *type;
+} raw_decoder;
+
+static tl_status raw_decode(tl_decoder *decoder, tl_bytes_view record, tl_row_buffer *rows, tl_error *err)
+{
+    (void)decoder;
+    if (tl_builder_bytes(rows->builders[0], record.data, record.len) != TL_OK)
+        return tl_nomem(err, "row");
+    return tl_connect__rows_end(rows, TL_KIND_INSERT, err);
+}
+
+static void raw_free(tl_decoder *decoder)
+{
+    tl_free(decoder);
+}
+
+tl_status tl_connect__raw_decoder(const tl_connector_spec *spec, tl_decoder **out, tl_error *err)
+{
+    static const tl_decoder_ops ops = {raw_decode, raw_free};
+    if (spec->row_type->n_fields != 1 || tl_type_phys(spec->row_type->fields[0].type) != TL_PHYS_BYTES)
+        return tl_error_set(err, TL_E_INVALID, "format 'raw' needs a table of one column, of a text or binary type");
+    raw_decoder *d = tl_calloc(1, sizeof *d);
+    if (d == NULL)
+        return tl_nomem(err, "decoder");
+    d->base.ops = &ops;
+    *out = &d->base;
+    return TL_OK;
+}
