@@ -1,0 +1,201 @@
+/*
+ * Batches as Arrow arrays. Buffers are shared where the layouts agree; BOOLEAN, small decimals and TIMESTAMP(7..9) are converted.
+ */
+#include "types/arrow_private.h"
+#include "types/number.h"
+
+typedef struct array_private {
+    tl_column *col;          /* ref held; NULL for the struct of a batch and the entries of a map */
+    void *converted;         /* buffer of our own, or NULL */
+    const void *buffers[3];
+} array_private;
+
+static void release_array(struct ArrowArray *array)
+{
+    for (int64_t i = 0; i < array->n_children; i++) {
+        struct ArrowArray *child = array->children[i];
+        if (child != NULL && child->release != NULL)
+            child->release(child);
+        tl_free(child);
+    }
+    tl_free(array->children);
+    array_private *own = array->private_data;
+    tl_column_unref(own->col);
+    tl_free(own->converted);
+    tl_free(own);
+    array->release = NULL;
+}
+
+/* A node without children yet; `n_children` slots are NULL. */
+static tl_status array_node(const tl_column *col, int64_t length, int64_t n_children, struct ArrowArray *out, tl_error *err)
+{
+    *out = (struct ArrowArray){0};
+    array_private *own = tl_calloc(1, sizeof *own);
+    struct ArrowArray **children = tl_calloc((size_t)TL_MAX(n_children, 1), sizeof(struct ArrowArray *));
+    if (own == NULL || children == NULL) {
+        tl_free(own);
+        tl_free(children);
+        return tl_nomem(err, "Arrow array");
+    }
+    if (col != NULL) {
+        own->col = tl_column_ref(col);
+        out->null_count = col->null_count;
+        own->buffers[0] = col->null_count > 0 ? col->validity : NULL;
+    }
+    out->length = length;
+    out->n_buffers = 1;
+    out->buffers = own->buffers;
+    out->n_children = n_children;
+    out->children = children;
+    out->private_data = own;
+    out->release = release_array;
+    return TL_OK;
+}
+
+/* ---- conversions ---- */
+
+static tl_status pack_bools(const tl_column *col, void **out, tl_error *err)
+{
+    uint8_t *bits = tl_calloc((size_t)((col->length + 63) / 64 + 1), 8);
+    if (bits == NULL)
+        return tl_nomem(err, "Arrow array");
+    const uint8_t *values = col->values;
+    for (int64_t i = 0; i < col->length; i += 64) {
+        uint64_t word = 0;
+        int64_t n = TL_MIN(col->length - i, 64);
+        for (int64_t j = 0; j < n; j++)
+            word |= (uint64_t)(values[i + j] & 1) << j;
+        tl_write_le64(bits + i / 8, word);
+    }
+    *out = bits;
+    return TL_OK;
+}
+
+static tl_status widen_decimals(const tl_column *col, void **out, tl_error *err)
+{
+    tl_i128 *values = tl_alloc_aligned((size_t)TL_MAX(col->length, 1) * sizeof *values);
+    if (values == NULL)
+        return tl_nomem(err, "Arrow array");
+    const int64_t *from = col->values;
+    for (int64_t i = 0; i < col->length; i++)
+        values[i] = from[i];
+    *out = values;
+    return TL_OK;
+}
+
+static tl_status nanos_beyond_range(const tl_column *col, int64_t i, tl_error *err)
+{
+    char text[64];
+    int n = (int)tl_text__timestamp(col, i, text);
+    return tl_error_set(err, TL_E_INVALID,
+                        "row %lld: timestamp %.*s is beyond Arrow's nanoseconds (1677-09-21 to 2262-04-11); read it as TIMESTAMP(6)",
+                        (long long)i, n, text);
+}
+
+static tl_status join_nanos(const tl_column *col, void **out, tl_error *err)
+{
+    int64_t *values = tl_alloc_aligned((size_t)TL_MAX(col->length, 1) * sizeof *values);
+    if (values == NULL)
+        return tl_nomem(err, "Arrow array");
+    const tl_ts96 *from = col->values;
+    for (int64_t i = 0; i < col->length; i++) {
+        tl_i128 nanos = (tl_i128)from[i].millis * 1000000 + from[i].nanos;
+        values[i] = (int64_t)nanos;
+        if (values[i] != nanos) {
+            tl_free(values);
+            return nanos_beyond_range(col, i, err);
+        }
+    }
+    *out = values;
+    return TL_OK;
+}
+
+/* ---- nodes ---- */
+
+static tl_status export_values(const tl_column *col, struct ArrowArray *out, tl_error *err)
+{
+    array_private *own = out->private_data;
+    if (col->phys == TL_PHYS_BOOL)
+        TL_TRY(pack_bools(col, &own->converted, err));
+    else if (col->phys == TL_PHYS_I64 && col->type->kind == TL_DECIMAL)
+        TL_TRY(widen_decimals(col, &own->converted, err));
+    else if (col->phys == TL_PHYS_TS96)
+        TL_TRY(join_nanos(col, &own->converted, err));
+    own->buffers[1] = own->converted != NULL ? own->converted : col->values;
+    out->n_buffers = 2;
+    return TL_OK;
+}
+
+static tl_status export_column(const tl_column *col, struct ArrowArray *out, tl_error *err);
+
+static tl_status export_child(const tl_column *col, struct ArrowArray **slot, tl_error *err)
+{
+    struct ArrowArray *child = tl_calloc(1, sizeof *child);
+    if (child == NULL)
+        return tl_nomem(err, "Arrow array");
+    *slot = child;
+    return export_column(col, child, err);
+}
+
+static tl_status export_entries(const tl_column *map, struct ArrowArray **slot, tl_error *err)
+{
+    if (map->children[0]->null_count > 0)
+        return tl_error_set(err, TL_E_INVALID, "a map with a NULL key cannot be handed to Arrow");
+    struct ArrowArray *entries = tl_calloc(1, sizeof *entries);
+    if (entries == NULL)
+        return tl_nomem(err, "Arrow array");
+    *slot = entries;
+    int64_t length = TL_MIN(map->children[0]->length, map->children[1]->length);
+    TL_TRY(array_node(NULL, length, 2, entries, err));
+    TL_TRY(export_child(map->children[0], &entries->children[0], err));
+    return export_child(map->children[1], &entries->children[1], err);
+}
+
+static tl_status export_content(const tl_column *col, struct ArrowArray *out, tl_error *err)
+{
+    static const uint8_t nothing[1];
+    array_private *own = out->private_data;
+    switch (col->phys) {
+    case TL_PHYS_BYTES:
+        own->buffers[1] = col->offsets;
+        own->buffers[2] = col->data != NULL ? col->data : nothing;
+        out->n_buffers = 3;
+        return TL_OK;
+    case TL_PHYS_LIST:
+    case TL_PHYS_MAP:
+        own->buffers[1] = col->offsets;
+        out->n_buffers = 2;
+        return col->phys == TL_PHYS_MAP ? export_entries(col, &out->children[0], err)
+                                        : export_child(col->children[0], &out->children[0], err);
+    case TL_PHYS_ROW:
+        for (int32_t i = 0; i < col->n_children; i++)
+            TL_TRY(export_child(col->children[i], &out->children[i], err));
+        return TL_OK;
+    default:
+        return export_values(col, out, err);
+    }
+}
+
+static tl_status export_column(const tl_column *col, struct ArrowArray *out, tl_error *err)
+{
+    TL_TRY(array_node(col, col->length, col->phys == TL_PHYS_MAP ? 1 : col->n_children, out, err));
+    tl_status status = export_content(col, out, err);
+    if (status != TL_OK)
+        out->release(out);
+    return status;
+}
+
+tl_status tl_arrow_export_batch(const tl_batch *batch, struct ArrowArray *out, tl_error *err)
+{
+    struct ArrowArray array;
+    TL_TRY(array_node(NULL, batch->n_rows, batch->n_cols, &array, err));
+    for (int32_t i = 0; i < batch->n_cols; i++) {
+        tl_status status = export_child(batch->cols[i], &array.children[i], err);
+        if (status != TL_OK) {
+            array.release(&array);
+            return tl_error_wrap(err, status, "column '%s'", batch->type->fields[i].name);
+        }
+    }
+    *out = array;
+    return TL_OK;
+}
