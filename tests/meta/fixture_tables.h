@@ -5,10 +5,10 @@
 #include "meta/meta.h"
 #include "support/test.h"
 
-/** Folder of the fixtures; NULL if there are none. */
+/** Folder of the fixtures (tests/interop/run unpacks them into the build folder); NULL if there are none. */
 static inline const char *fixtures_root(void)
 {
-    static const char *const places[] = {TL_SOURCE_DIR "/tests/fixtures", TL_SOURCE_DIR "/../shared/fixtures"};
+    static const char *const places[] = {"fixtures", TL_SOURCE_DIR "/tests/fixtures", TL_SOURCE_DIR "/../shared/fixtures"};
     const char *root = getenv("TL_FIXTURES");
     for (size_t i = 0; root == NULL && i < sizeof places / sizeof *places; i++) {
         FILE *f = NULL;
