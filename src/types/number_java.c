@@ -6,7 +6,8 @@
  * - an integer below 2^62 is printed from its digits, those beyond the precision rounded away;
  * - at a power of two the gap to both neighbours is taken to be the smaller one;
  * - in the form with an exponent at least two digits are made, even where one would do;
- * - the upper bound of the rounding interval is open where the numbers fit into 64 bits, closed where they do not.
+ * - the upper bound of the rounding interval is open where the numbers fit into 32 or 64 bits, closed where they do not;
+ * - in 32 and 64 bits half the gap may overflow, which ends the digits or even hides the upper bound (2^83 as a float).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -166,29 +167,20 @@ static int bits_of_pow5(int n)
     return n < (int)TL_ARRAY_LEN(bits) ? bits[n] : n * 3;
 }
 
-/* The state of the conversion: value = b / s, half a gap = m / s. */
-typedef struct conversion {
-    big b, s, ten_s, m;
-    bool closed; /* whether the upper bound belongs to the interval */
-    bool low, high;
-} conversion;
-
-static void test_bounds(conversion *c)
+static uint64_t pow5(int n)
 {
-    big sum = big_add(&c->b, &c->m);
-    int above = big_compare(&sum, &c->ten_s);
-    c->low = big_compare(&c->b, &c->m) < 0;
-    c->high = c->closed ? above >= 0 : above > 0;
+    uint64_t v = 1;
+    while (n-- > 0)
+        v *= 5;
+    return v;
 }
 
-static int next_digit(conversion *c)
-{
-    int q = big_divide(&c->b, &c->s);
-    big_mul_add(&c->b, 10, 0);
-    big_mul_add(&c->m, 10, 0);
-    test_bounds(c);
-    return q;
-}
+/* value = fraction * 2^b2 * 5^b5 / (2^s2 * 5^s5); half a gap is 2^m2 * 5^b5 over the same denominator. */
+typedef struct scale {
+    uint64_t fraction;
+    int b2, b5, s2, s5, m2;
+    int bits; /* 32 or 64 if everything fits so many; 0 if not */
+} scale;
 
 static int estimate_exponent(const number *v)
 {
@@ -196,58 +188,108 @@ static int estimate_exponent(const number *v)
     return (int)floor((leading - 1.5) * 0.289529654 + 0.176091259 + v->exponent * 0.301029995663981);
 }
 
-/* Scale the value and half its gap to integers over a common denominator; 10^exponent is about the value's magnitude. */
-static void conversion_init(conversion *c, const number *v, int n_fraction_bits, int exponent)
+/* Integers over a common denominator; 10^exponent is about the value's magnitude. */
+static scale make_scale(const number *v, int n_fraction_bits, int exponent)
 {
     int tiny_bits = TL_MAX(0, n_fraction_bits - v->exponent - 1);
-    int b5 = TL_MAX(0, -exponent), s5 = TL_MAX(0, exponent);
-    int b2 = b5 + tiny_bits + v->exponent, s2 = s5 + tiny_bits;
-    int m2 = b2 - v->precision;
-    b2 -= n_fraction_bits - 1;
-    int common = TL_MIN(b2, s2);
-    b2 -= common;
-    s2 -= common;
-    m2 -= common;
+    scale c = {.fraction = v->fraction >> (53 - n_fraction_bits), .b5 = TL_MAX(0, -exponent), .s5 = TL_MAX(0, exponent)};
+    c.b2 = c.b5 + tiny_bits + v->exponent;
+    c.s2 = c.s5 + tiny_bits;
+    c.m2 = c.b2 - v->precision;
+    c.b2 -= n_fraction_bits - 1;
+    int common = TL_MIN(c.b2, c.s2);
+    c.b2 -= common;
+    c.s2 -= common;
+    c.m2 -= common;
     if (n_fraction_bits == 1)
-        m2--;
-    if (m2 < 0) {
-        b2 -= m2;
-        s2 -= m2;
-        m2 = 0;
+        c.m2--;
+    if (c.m2 < 0) {
+        c.b2 -= c.m2;
+        c.s2 -= c.m2;
+        c.m2 = 0;
     }
-    uint64_t fraction = v->fraction >> (53 - n_fraction_bits);
-    c->closed = n_fraction_bits + b2 + bits_of_pow5(b5) >= 64 || s2 + 1 + bits_of_pow5(s5 + 1) >= 64;
-    c->b = big_make(fraction, b5, b2);
-    c->s = big_make(1, s5, s2);
-    c->ten_s = big_make(10, s5, s2);
-    c->m = big_make(1, b5, m2);
+    int b_bits = n_fraction_bits + c.b2 + bits_of_pow5(c.b5), ten_s_bits = c.s2 + 1 + bits_of_pow5(c.s5 + 1);
+    c.bits = b_bits < 32 && ten_s_bits < 32 ? 32 : b_bits < 64 && ten_s_bits < 64 ? 64 : 0;
+    return c;
+}
+
+/* How the digits ended: at the lower bound, at the upper one, or both; the rest against half a digit. */
+typedef struct ending {
+    bool low;
+    bool high;
+    int half; /* sign of 2 * rest - one digit */
+} ending;
+
+/* Both loops add the digits to `d` and correct the exponent if the estimate was one too large. */
+static bool first_digit(digits *d, int q, int *exponent, bool high)
+{
+    if (q == 0 && !high)
+        --*exponent;
+    else
+        d->text[d->n++] = (char)('0' + q);
+    return *exponent < -3 || *exponent >= 8; /* the form with an exponent: one digit is not enough */
+}
+
+/* A number of 32 or 64 bits as the machine of the reference would keep it. */
+static int64_t wrap(uint64_t v, int bits)
+{
+    return bits == 32 ? (int64_t)(int32_t)v : (int64_t)v;
+}
+
+static ending narrow_digits(const scale *c, digits *d, int *exponent)
+{
+    uint64_t fives = pow5(c->b5);
+    int64_t b = (int64_t)((c->fraction * fives) << c->b2), s = (int64_t)(pow5(c->s5) << c->s2);
+    int64_t m = (int64_t)(fives << c->m2), ten_s = s * 10;
+    ending e = {0};
+    for (bool first = true; first || (!e.low && !e.high && d->n < (int)sizeof d->text); first = false) {
+        int q = (int)(b / s);
+        b = 10 * (b % s);
+        m = wrap((uint64_t)m * 10, c->bits);
+        e.low = b < m || (m <= 0 && !first);
+        e.high = wrap((uint64_t)b + (uint64_t)m, c->bits) > ten_s || (m <= 0 && !first);
+        if (!first)
+            d->text[d->n++] = (char)('0' + q);
+        else if (first_digit(d, q, exponent, e.high))
+            e.low = e.high = false;
+    }
+    int64_t rest = wrap((uint64_t)wrap((uint64_t)b << 1, c->bits) - (uint64_t)ten_s, c->bits);
+    e.half = (rest > 0) - (rest < 0);
+    return e;
+}
+
+static ending wide_digits(const scale *c, digits *d, int *exponent)
+{
+    big b = big_make(c->fraction, c->b5, c->b2), s = big_make(1, c->s5, c->s2);
+    big m = big_make(1, c->b5, c->m2), ten_s = big_make(10, c->s5, c->s2);
+    ending e = {0};
+    for (bool first = true; first || (!e.low && !e.high && d->n < (int)sizeof d->text); first = false) {
+        int q = big_divide(&b, &s);
+        big_mul_add(&b, 10, 0);
+        big_mul_add(&m, 10, 0);
+        big sum = big_add(&b, &m);
+        e.low = big_compare(&b, &m) < 0;
+        e.high = big_compare(&sum, &ten_s) >= 0;
+        if (!first)
+            d->text[d->n++] = (char)('0' + q);
+        else if (first_digit(d, q, exponent, e.high))
+            e.low = e.high = false;
+    }
+    big_mul_add(&b, 2, 0);
+    e.half = big_compare(&b, &ten_s);
+    return e;
 }
 
 static void fraction_digits(const number *v, int n_fraction_bits, digits *d)
 {
     int exponent = estimate_exponent(v);
-    conversion c;
-    conversion_init(&c, v, n_fraction_bits, exponent);
+    scale c = make_scale(v, n_fraction_bits, exponent);
     d->n = 0;
-    int q = next_digit(&c);
-    if (q == 0 && !c.high)
-        exponent--; /* the estimate was one too large */
-    else
-        d->text[d->n++] = (char)('0' + q);
-    if (exponent < -3 || exponent >= 8)
-        c.low = c.high = false;
-    while (!c.low && !c.high && d->n < (int)sizeof d->text)
-        d->text[d->n++] = (char)('0' + next_digit(&c));
+    ending e = c.bits != 0 ? narrow_digits(&c, d, &exponent) : wide_digits(&c, d, &exponent);
     d->exponent = exponent + 1;
-    if (!c.high)
-        return;
-    if (c.low) {
-        big_mul_add(&c.b, 2, 0);
-        int half = big_compare(&c.b, &c.ten_s);
-        if (half < 0 || (half == 0 && (d->text[d->n - 1] & 1) == 0))
-            return;
-    }
-    round_up(d);
+    bool odd = (d->text[d->n - 1] & 1) != 0;
+    if (e.high && (!e.low || e.half > 0 || (e.half == 0 && odd)))
+        round_up(d);
 }
 
 /* ---- layout ---- */
