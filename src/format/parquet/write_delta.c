@@ -83,7 +83,7 @@ static tl_status put_block(uint64_t *deltas, int count, int64_t least, tl_buf *o
 
 /** Differences wrap in the type's own width, so that readers of 32-bit columns need no wider miniblocks. */
 #define DEFINE_DELTA(NAME, TYPE, UTYPE)                                                                                          \
-    tl_status tl_pq__##NAME(const TYPE *v, int64_t count, tl_buf *out)                                                           \
+    tl_status tl_pq__put_##NAME(const TYPE *v, int64_t count, tl_buf *out)                                                         \
     {                                                                                                                            \
         TL_TRY(put_header(out, count, count == 0 ? 0 : v[0]));                                                                   \
         for (int64_t i = 1; i < count; i += BLOCK_VALUES) {                                                                      \
@@ -124,7 +124,7 @@ static tl_bytes_view next_plain(const uint8_t **p, int32_t width)
     return v;
 }
 
-tl_status tl_pq__delta_byte_array(tl_bytes_view plain, int64_t count, int32_t width, tl_buf *out)
+tl_status tl_pq__put_delta_byte_array(tl_bytes_view plain, int64_t count, int32_t width, tl_buf *out)
 {
     int32_t *prefixes = tl_alloc((size_t)count * 2 * sizeof *prefixes);
     if (prefixes == NULL)
@@ -138,9 +138,9 @@ tl_status tl_pq__delta_byte_array(tl_bytes_view plain, int64_t count, int32_t wi
         suffixes[i] = (int32_t)(v.len - (size_t)prefixes[i]);
         last = v;
     }
-    tl_status status = tl_pq__delta_i32(prefixes, count, out);
+    tl_status status = tl_pq__put_delta_i32(prefixes, count, out);
     if (status == TL_OK)
-        status = tl_pq__delta_i32(suffixes, count, out);
+        status = tl_pq__put_delta_i32(suffixes, count, out);
     p = plain.data;
     for (int64_t i = 0; status == TL_OK && i < count; i++) {
         tl_bytes_view v = next_plain(&p, width);

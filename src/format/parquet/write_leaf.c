@@ -153,14 +153,17 @@ static tl_status append_dense(tl_pq_leaf *leaf, const void *dense, int64_t count
     return TL_OK;
 }
 
-/** Values of at most TL_PQ_RUN_VALUES rows: `sel`, or those of [from, from + count) that are not null. */
+/**
+ * Values of at most TL_PQ_RUN_VALUES rows: `sel`, or those of [from, from + count) that are not null. TL_E_NOMEM, or TL_E_INVALID
+ * for a decimal that has more digits than its type; both without a message.
+ */
 static tl_status append_values(tl_pq_leaf *leaf, const tl_column *col, const uint32_t *sel, int64_t from, int64_t count)
 {
     if (leaf->width != 0) {
         const void *dense = NULL;
         int64_t n_dense = 0;
-        tl_pq__dense(leaf, col, sel, from, count, leaf->writer->dense, &dense, &n_dense);
-        return append_dense(leaf, dense, n_dense);
+        bool fits = tl_pq__dense(leaf, col, sel, from, count, leaf->writer->dense, &dense, &n_dense);
+        return fits ? append_dense(leaf, dense, n_dense) : TL_E_INVALID;
     }
     if (sel == NULL && col->validity != NULL && col->null_count != 0) {
         count = tl_pq__valid_rows(col, from, count, leaf->writer->sel);
@@ -194,6 +197,13 @@ static tl_status nomem(const tl_pq_leaf *leaf, tl_error *err)
     return tl_error_set(err, TL_E_NOMEM, "out of memory: column '%s'", leaf->path[0]);
 }
 
+static tl_status append_failed(const tl_pq_leaf *leaf, tl_status status, tl_error *err)
+{
+    if (status == TL_E_NOMEM)
+        return nomem(leaf, err);
+    return tl_error_set(err, status, "column '%s': a decimal has more than %d digits", leaf->path[0], leaf->type->precision);
+}
+
 tl_status tl_pq__leaf_append_flat(tl_pq_leaf *leaf, const tl_column *col, int64_t from, int64_t count, tl_error *err)
 {
     if (leaf->def_max == 0 && col->validity != NULL && col->null_count != 0 &&
@@ -205,8 +215,11 @@ tl_status tl_pq__leaf_append_flat(tl_pq_leaf *leaf, const tl_column *col, int64_
             TL_TRY(tl_pq__leaf_end_page(leaf, err));
             continue;
         }
-        if (append_validity(leaf, col, from, rows) != TL_OK || append_values(leaf, col, NULL, from, rows) != TL_OK)
-            return nomem(leaf, err);
+        tl_status status = append_validity(leaf, col, from, rows);
+        if (status == TL_OK)
+            status = append_values(leaf, col, /* sel= */ NULL, from, rows);
+        if (status != TL_OK)
+            return append_failed(leaf, status, err);
         leaf->page_rows += rows;
         leaf->page_levels += rows;
         from += rows;
@@ -224,8 +237,9 @@ tl_status tl_pq__leaf_append_nested(tl_pq_leaf *leaf, const tl_column *col, cons
         return nomem(leaf, err);
     for (int64_t done = 0; done < values;) {
         int64_t run = TL_MIN(values - done, TL_PQ_RUN_VALUES);
-        if (append_values(leaf, col, sel + done, 0, run) != TL_OK)
-            return nomem(leaf, err);
+        tl_status status = append_values(leaf, col, sel + done, 0, run);
+        if (status != TL_OK)
+            return append_failed(leaf, status, err);
         done += run;
     }
     leaf->page_levels += levels;
@@ -395,9 +409,9 @@ static tl_status put_without_dictionary(const tl_pq_leaf *leaf, tl_buf *out)
     case TL_PQ_RLE:
         return put_bit_runs(values, n, out);
     case TL_PQ_DELTA_BINARY_PACKED:
-        return leaf->physical == TL_PQ_INT32 ? tl_pq__delta_i32(values, n, out) : tl_pq__delta_i64(values, n, out);
+        return leaf->physical == TL_PQ_INT32 ? tl_pq__put_delta_i32(values, n, out) : tl_pq__put_delta_i64(values, n, out);
     case TL_PQ_DELTA_BYTE_ARRAY:
-        return tl_pq__delta_byte_array((tl_bytes_view){values, leaf->values.len}, n, leaf->width, out);
+        return tl_pq__put_delta_byte_array((tl_bytes_view){values, leaf->values.len}, n, leaf->width, out);
     default:
         return leaf->physical == TL_PQ_BOOLEAN ? put_bits(values, n, out) : tl_buf_append(out, values, leaf->values.len);
     }

@@ -91,10 +91,10 @@ void tl_pq__pack_u32(const uint32_t *v, int64_t groups, int width, uint8_t *out)
 
 /* ---- DELTA encodings (write_delta.c); all append to `out` ---- */
 
-tl_status tl_pq__delta_i32(const int32_t *v, int64_t count, tl_buf *out);
-tl_status tl_pq__delta_i64(const int64_t *v, int64_t count, tl_buf *out);
+tl_status tl_pq__put_delta_i32(const int32_t *v, int64_t count, tl_buf *out);
+tl_status tl_pq__put_delta_i64(const int64_t *v, int64_t count, tl_buf *out);
 /** DELTA_BYTE_ARRAY of `count` values in PLAIN form; width 0: BYTE_ARRAY, else FIXED_LEN_BYTE_ARRAY. */
-tl_status tl_pq__delta_byte_array(tl_bytes_view plain, int64_t count, int32_t width, tl_buf *out);
+tl_status tl_pq__put_delta_byte_array(tl_bytes_view plain, int64_t count, int32_t width, tl_buf *out);
 
 /* ---- bounds (write_stats.c) ---- */
 
@@ -285,9 +285,10 @@ void tl_pq__leaf_deinit(tl_pq_leaf *leaf);
 
 /**
  * Dense values in PLAIN form of a leaf other than BYTE_ARRAY: rows `sel` of `col`, or (sel == NULL) those of [from, from + count)
- * that are not null. At most TL_PQ_RUN_VALUES rows. *dense points into `col` or into `scratch`.
+ * that are not null. At most TL_PQ_RUN_VALUES rows. *dense points into `col` or into `scratch`. False if a decimal has more
+ * digits than its type.
  */
-void tl_pq__dense(const tl_pq_leaf *leaf, const tl_column *col, const uint32_t *sel, int64_t from, int64_t count, void *scratch,
+bool tl_pq__dense(const tl_pq_leaf *leaf, const tl_column *col, const uint32_t *sel, int64_t from, int64_t count, void *scratch,
                   const void **dense, int64_t *n_dense);
 /** Append byte strings in PLAIN form; rows as for tl_pq__dict_ids_bytes(). */
 tl_status tl_pq__plain_bytes(const tl_column *col, const uint32_t *sel, int64_t from, int64_t count, tl_buf *out);

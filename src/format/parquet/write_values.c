@@ -8,13 +8,14 @@
 
 /* ---- conversions of one value ---- */
 
-/** FIXED_LEN_BYTE_ARRAY decimal: the lowest `width` bytes, highest first. */
-static inline void put_decimal(uint8_t *out, tl_i128 v, int32_t width)
+/** FIXED_LEN_BYTE_ARRAY decimal: the lowest `width` bytes, highest first. False if it has more. */
+static inline bool put_decimal(uint8_t *out, tl_i128 v, int32_t width)
 {
     uint8_t bytes[16];
     tl_write_be64(bytes, (uint64_t)(v >> 64));
     tl_write_be64(bytes + 8, (uint64_t)v);
     memcpy(out, bytes + 16 - width, (size_t)width);
+    return v >> (8 * width - 1) == v >> 127;
 }
 
 #define MILLIS_PER_DAY INT64_C(86400000)
@@ -66,29 +67,39 @@ static inline void put_int96(uint8_t *out, tl_ts96 v)
 DEFINE_SEL(u8_sel, uint8_t, uint8_t)
 DEFINE_SEL(i8_i32_sel, int8_t, int32_t)
 DEFINE_SEL(i16_i32_sel, int16_t, int32_t)
-DEFINE_SEL(i64_i32_sel, int64_t, int32_t)
 DEFINE_SEL(u32_sel, uint32_t, uint32_t)
 DEFINE_SEL(u64_sel, uint64_t, uint64_t)
 DEFINE_ALL(i8_i32_all, int8_t, int32_t)
 DEFINE_ALL(i16_i32_all, int16_t, int32_t)
-DEFINE_ALL(i64_i32_all, int64_t, int32_t)
 DEFINE_VALID(u8_valid, uint8_t, uint8_t)
 DEFINE_VALID(i8_i32_valid, int8_t, int32_t)
 DEFINE_VALID(i16_i32_valid, int16_t, int32_t)
-DEFINE_VALID(i64_i32_valid, int64_t, int32_t)
 
-/** The same for values that are stored through a function; rows are a list in every case. */
-static void decimals(const tl_i128 *restrict src, const uint32_t *restrict sel, int64_t from, int64_t count, int32_t width,
-                     uint8_t *restrict dst)
+/* Decimals: rows by position, or (sel == NULL) all rows. False if one has more digits than its type. */
+
+static bool small_decimals(const int64_t *restrict src, const uint32_t *restrict sel, int64_t count, int32_t *restrict dst)
 {
-    for (int64_t i = 0; i < count; i++)
-        put_decimal(dst + i * width, src[sel == NULL ? from + i : sel[i]], width);
+    int64_t differing = 0;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t v = src[sel == NULL ? i : (int64_t)sel[i]];
+        dst[i] = (int32_t)v;
+        differing |= v ^ dst[i];
+    }
+    return differing == 0;
 }
 
-static void int96s(const tl_ts96 *restrict src, const uint32_t *restrict sel, int64_t from, int64_t count, uint8_t *restrict dst)
+static bool large_decimals(const tl_i128 *restrict src, const uint32_t *restrict sel, int64_t count, int32_t width, uint8_t *restrict dst)
+{
+    bool fit = true;
+    for (int64_t i = 0; i < count; i++)
+        fit &= put_decimal(dst + i * width, src[sel == NULL ? i : (int64_t)sel[i]], width);
+    return fit;
+}
+
+static void int96s(const tl_ts96 *restrict src, const uint32_t *restrict sel, int64_t count, uint8_t *restrict dst)
 {
     for (int64_t i = 0; i < count; i++)
-        put_int96(dst + i * 12, src[sel == NULL ? from + i : sel[i]]);
+        put_int96(dst + i * 12, src[sel == NULL ? i : (int64_t)sel[i]]);
 }
 
 int64_t tl_pq__valid_rows(const tl_column *col, int64_t from, int64_t count, uint32_t *sel)
@@ -102,40 +113,37 @@ int64_t tl_pq__valid_rows(const tl_column *col, int64_t from, int64_t count, uin
     return n;
 }
 
-/** All rows of [from, from + count), none of them null. */
-static void dense_all(const tl_pq_leaf *leaf, const tl_column *col, int64_t from, int64_t count, void *scratch, const void **dense)
+static bool is_small_decimal(const tl_pq_leaf *leaf)
 {
+    return leaf->phys == TL_PHYS_I64 && leaf->width == 4;
+}
+
+/** All rows of [from, from + count), none of them null. */
+static bool dense_all(const tl_pq_leaf *leaf, const tl_column *col, int64_t from, int64_t count, void *scratch, const void **dense)
+{
+    const uint8_t *src = (const uint8_t *)col->values + from * tl_phys_width(leaf->phys);
     *dense = scratch;
     switch (leaf->phys) {
     case TL_PHYS_I8:
-        i8_i32_all((const int8_t *)col->values + from, count, scratch);
-        break;
+        i8_i32_all((const void *)src, count, scratch);
+        return true;
     case TL_PHYS_I16:
-        i16_i32_all((const int16_t *)col->values + from, count, scratch);
-        break;
+        i16_i32_all((const void *)src, count, scratch);
+        return true;
     case TL_PHYS_I128:
-        decimals(col->values, NULL, from, count, leaf->width, scratch);
-        break;
+        return large_decimals((const void *)src, NULL, count, leaf->width, scratch);
     case TL_PHYS_TS96:
-        int96s(col->values, NULL, from, count, scratch);
-        break;
-    case TL_PHYS_I64:
-        if (leaf->width == 4) {
-            i64_i32_all((const int64_t *)col->values + from, count, scratch);
-            break;
-        }
-        *dense = (const uint64_t *)col->values + from;
-        break;
-    case TL_PHYS_BOOL:
-        *dense = (const uint8_t *)col->values + from;
-        break;
-    default: /* I32, F32; F64 */
-        *dense = (const uint8_t *)col->values + from * leaf->width;
-        break;
+        int96s((const void *)src, NULL, count, scratch);
+        return true;
+    default:
+        if (is_small_decimal(leaf))
+            return small_decimals((const void *)src, NULL, count, scratch);
+        *dense = src; /* BOOL, I32, I64, F32, F64: already in PLAIN form */
+        return true;
     }
 }
 
-/** Those of [from, from + count) that are not null. */
+/** Those of [from, from + count) that are not null, for types that need no list of rows. */
 static int64_t dense_valid(const tl_pq_leaf *leaf, const tl_column *col, int64_t from, int64_t count, void *scratch)
 {
     const tl_pq_kernels *kernels = tl_pq__kernels();
@@ -147,9 +155,6 @@ static int64_t dense_valid(const tl_pq_leaf *leaf, const tl_column *col, int64_t
     case TL_PHYS_I16:
         return i16_i32_valid(col->values, col->validity, from, count, scratch);
     case TL_PHYS_I64:
-        if (leaf->width == 4)
-            return i64_i32_valid(col->values, col->validity, from, count, scratch);
-        return kernels->compress64(col->values, col->validity, from, count, scratch);
     case TL_PHYS_F64:
         return kernels->compress64(col->values, col->validity, from, count, scratch);
     default: /* I32, F32 */
@@ -157,55 +162,51 @@ static int64_t dense_valid(const tl_pq_leaf *leaf, const tl_column *col, int64_t
     }
 }
 
-static void dense_sel(const tl_pq_leaf *leaf, const tl_column *col, const uint32_t *sel, int64_t count, void *scratch)
+static bool dense_sel(const tl_pq_leaf *leaf, const tl_column *col, const uint32_t *sel, int64_t count, void *scratch)
 {
     switch (leaf->phys) {
     case TL_PHYS_BOOL:
         u8_sel(col->values, sel, count, scratch);
-        break;
+        return true;
     case TL_PHYS_I8:
         i8_i32_sel(col->values, sel, count, scratch);
-        break;
+        return true;
     case TL_PHYS_I16:
         i16_i32_sel(col->values, sel, count, scratch);
-        break;
+        return true;
     case TL_PHYS_I64:
-        if (leaf->width == 4)
-            i64_i32_sel(col->values, sel, count, scratch);
-        else
-            u64_sel(col->values, sel, count, scratch);
-        break;
     case TL_PHYS_F64:
+        if (is_small_decimal(leaf))
+            return small_decimals(col->values, sel, count, scratch);
         u64_sel(col->values, sel, count, scratch);
-        break;
+        return true;
     case TL_PHYS_I128:
-        decimals(col->values, sel, 0, count, leaf->width, scratch);
-        break;
+        return large_decimals(col->values, sel, count, leaf->width, scratch);
     case TL_PHYS_TS96:
-        int96s(col->values, sel, 0, count, scratch);
-        break;
+        int96s(col->values, sel, count, scratch);
+        return true;
     default: /* I32, F32 */
         u32_sel(col->values, sel, count, scratch);
-        break;
+        return true;
     }
 }
 
-void tl_pq__dense(const tl_pq_leaf *leaf, const tl_column *col, const uint32_t *sel, int64_t from, int64_t count, void *scratch,
+bool tl_pq__dense(const tl_pq_leaf *leaf, const tl_column *col, const uint32_t *sel, int64_t from, int64_t count, void *scratch,
                   const void **dense, int64_t *n_dense)
 {
     *dense = scratch;
     *n_dense = count;
-    if (sel != NULL) {
-        dense_sel(leaf, col, sel, count, scratch);
-    } else if (col->validity == NULL || col->null_count == 0) {
-        dense_all(leaf, col, from, count, scratch, dense);
-    } else if (leaf->phys == TL_PHYS_I128 || leaf->phys == TL_PHYS_TS96) {
+    if (sel != NULL)
+        return dense_sel(leaf, col, sel, count, scratch);
+    if (col->validity == NULL || col->null_count == 0)
+        return dense_all(leaf, col, from, count, scratch, dense);
+    if (is_small_decimal(leaf) || leaf->phys == TL_PHYS_I128 || leaf->phys == TL_PHYS_TS96) {
         uint32_t *rows = leaf->writer->sel;
         *n_dense = tl_pq__valid_rows(col, from, count, rows);
-        dense_sel(leaf, col, rows, *n_dense, scratch);
-    } else {
-        *n_dense = dense_valid(leaf, col, from, count, scratch);
+        return dense_sel(leaf, col, rows, *n_dense, scratch);
     }
+    *n_dense = dense_valid(leaf, col, from, count, scratch);
+    return true;
 }
 
 /* ---- byte strings ---- */
