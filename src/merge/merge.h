@@ -19,7 +19,7 @@ typedef struct tl_merge_engine tl_merge_engine;
 
 /**
  * @param row_type   the table's columns (or a projection that holds the keys and what the engine needs: see required_columns)
- * @param key_idx    primary key columns in row_type
+ * @param key_idx    columns of the whole primary key in row_type (partition columns included): they are never aggregated
  * @param options    the table's options: merge-engine, sequence.field, fields.*, ignore-delete, partial-update.*, aggregation.*
  * Errors are those of the reference for wrong options (unknown function, group on an unknown field, overlapping groups …).
  */
@@ -45,12 +45,16 @@ typedef struct tl_groups {
 } tl_groups;
 
 /**
- * Merge each group to one record: row g of *out (row_kind and seq set).
+ * Merge each group to one record: row g of *out (seq set; row_kind NULL if all are +I). Where the reference's engine gives
+ * nothing (a group of retractions under ignore-delete) the record is a retraction, which no reader shows.
  * @param always_call  also run the engine on groups of one record (lookup mode, §13); otherwise such a record passes untouched
  */
 tl_status tl_merge_groups(const tl_merge_engine *engine, const tl_groups *groups, bool always_call, tl_batch **out, tl_error *err);
 
-/** One input of a merge: batches sorted by key, unique keys within it unless `has_duplicates`; with row_kind and seq. */
+/** Put the records of one key into merge order (user sequence fields, then sequence number; stable). Allocates only for many. */
+tl_status tl_merge_order_records(const tl_merge_engine *engine, const tl_batch *const *sources, tl_rowref *refs, uint32_t n, tl_error *err);
+
+/** One input of a merge: batches sorted by key, with row_kind and seq; a key may come several times in a row, in any order. */
 typedef struct tl_merge_input {
     tl_reader *reader; /* taken over */
     int32_t level;     /* of its files; for lookup mode and changelogs */
@@ -61,7 +65,10 @@ typedef struct tl_merge_input {
  * Called once per output batch with the groups and, per record, the level it came from.
  */
 typedef struct tl_group_hook {
-    /* May build its own result instead of tl_merge_groups(): fills *out (may leave rows out). NULL: tl_merge_groups(). */
+    /*
+     * May build its own result instead of tl_merge_groups(): fills *out (fewer or more rows than groups are fine). The sources
+     * are the very batches of the inputs and live until the call returns. NULL: tl_merge_groups().
+     */
     tl_status (*merge)(void *ctx, const tl_merge_engine *engine, const tl_groups *groups, const int32_t *source_levels, tl_batch **out,
                        tl_error *err);
     void *ctx;

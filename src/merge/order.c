@@ -1,0 +1,212 @@
+/*
+ * Order of the records of one key: user sequence fields (nulls first in both directions), then sequence number. And the
+ * sort of a write buffer into groups. Format reference §11; Java: UserDefinedSeqComparator, SortBufferWriteBuffer.
+ */
+#include "merge/merge_private.h"
+
+#define INSERTION_MAX 16
+
+int tl_merge__compare_records(const tl_merge_engine *engine, const tl_batch *const *sources, tl_rowref a, tl_rowref b)
+{
+    const tl_batch *x = sources[a.src], *y = sources[b.src];
+    for (int32_t i = 0; i < engine->n_sequence_fields; i++) {
+        int32_t c = engine->sequence_fields[i];
+        int order = tl_column_compare(x->cols[c], a.row, y->cols[c], b.row, engine->sequence_descending, /* nulls_first= */ true);
+        if (order != 0)
+            return order;
+    }
+    int64_t a_seq = x->seq == NULL ? 0 : x->seq[a.row], b_seq = y->seq == NULL ? 0 : y->seq[b.row];
+    return (a_seq > b_seq) - (a_seq < b_seq);
+}
+
+static void order_few(const tl_merge_engine *engine, const tl_batch *const *sources, tl_rowref *refs, uint32_t n)
+{
+    for (uint32_t i = 1; i < n; i++) {
+        tl_rowref ref = refs[i];
+        uint32_t at = i;
+        for (; at > 0 && tl_merge__compare_records(engine, sources, refs[at - 1], ref) > 0; at--)
+            refs[at] = refs[at - 1];
+        refs[at] = ref;
+    }
+}
+
+static void merge_halves(const tl_merge_engine *engine, const tl_batch *const *sources, const tl_rowref *in, uint32_t half, uint32_t n,
+                         tl_rowref *out)
+{
+    uint32_t a = 0, b = half;
+    for (uint32_t i = 0; i < n; i++) {
+        bool first = b == n || (a < half && tl_merge__compare_records(engine, sources, in[a], in[b]) <= 0);
+        out[i] = first ? in[a++] : in[b++];
+    }
+}
+
+/* Bottom-up merge sort: one key may have all the records of a buffer. */
+static tl_status order_many(const tl_merge_engine *engine, const tl_batch *const *sources, tl_rowref *refs, uint32_t n, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) tl_rowref *scratch = tl_alloc(n * sizeof *scratch);
+    if (scratch == NULL)
+        return tl_nomem(err, "merge");
+    for (uint32_t from = 0; from < n; from += INSERTION_MAX)
+        order_few(engine, sources, refs + from, TL_MIN(INSERTION_MAX, n - from));
+    tl_rowref *in = refs, *out = scratch;
+    for (uint64_t width = INSERTION_MAX; width < n; width *= 2) {
+        for (uint64_t from = 0; from < n; from += 2 * width) {
+            uint32_t len = (uint32_t)TL_MIN(2 * width, n - from);
+            merge_halves(engine, sources, in + from, (uint32_t)TL_MIN(width, len), len, out + from);
+        }
+        tl_rowref *swap = in;
+        in = out;
+        out = swap;
+    }
+    if (in != refs)
+        memcpy(refs, in, n * sizeof *refs);
+    return TL_OK;
+}
+
+tl_status tl_merge_order_records(const tl_merge_engine *engine, const tl_batch *const *sources, tl_rowref *refs, uint32_t n, tl_error *err)
+{
+    bool sorted = true;
+    for (uint32_t i = 1; i < n && sorted; i++)
+        sorted = tl_merge__compare_records(engine, sources, refs[i - 1], refs[i]) <= 0;
+    if (sorted)
+        return TL_OK;
+    if (n > INSERTION_MAX)
+        return order_many(engine, sources, refs, n, err);
+    order_few(engine, sources, refs, n);
+    return TL_OK;
+}
+
+/* ---- the sort of a buffer ---- */
+
+/* A buffer under sorting. */
+typedef struct buffer_sort {
+    const tl_merge_engine *engine;
+    const tl_batch *const *batches;
+    uint32_t n_batches;
+    uint32_t n_rows;
+    tl_keys *keys; /* of all rows, in order of arrival */
+    uint32_t *order;
+    tl_rowref *refs;
+    uint32_t *starts;
+    uint32_t n_groups;
+} buffer_sort;
+
+static void free_parts(tl_keys **parts, uint32_t n)
+{
+    for (uint32_t b = 0; parts != NULL && b < n; b++)
+        tl_keys_free(parts[b]);
+    tl_free(parts);
+}
+
+static tl_status create_parts(const buffer_sort *s, const int32_t *key_idx, int32_t n_keys, tl_keys **parts, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) const tl_column **cols = tl_alloc((size_t)TL_MAX(n_keys, 1) * sizeof *cols);
+    if (cols == NULL)
+        return tl_nomem(err, "sort");
+    for (uint32_t b = 0; b < s->n_batches; b++) {
+        for (int32_t k = 0; k < n_keys; k++)
+            cols[k] = s->batches[b]->cols[key_idx[k]];
+        TL_TRY(tl_keys_create(cols, n_keys, s->batches[b]->n_rows, &parts[b], err));
+    }
+    return TL_OK;
+}
+
+static tl_status make_keys(buffer_sort *s, const int32_t *key_idx, int32_t n_keys, tl_error *err)
+{
+    tl_keys **parts = tl_calloc(TL_MAX(s->n_batches, 1), sizeof *parts);
+    if (parts == NULL)
+        return tl_nomem(err, "sort");
+    tl_status status = create_parts(s, key_idx, n_keys, parts, err);
+    if (status == TL_OK && s->n_batches == 1)
+        s->keys = TL_STEAL(parts[0]);
+    else if (status == TL_OK)
+        status = tl_keys_concat((const tl_keys *const *)parts, (int32_t)s->n_batches, &s->keys, err);
+    free_parts(parts, s->n_batches);
+    return status;
+}
+
+/* Sequence numbers rise in the order of arrival, and nothing else counts: a stable sort by key is enough. */
+static bool arrives_in_order(const buffer_sort *s)
+{
+    if (s->engine->n_sequence_fields > 0)
+        return false;
+    int64_t last = INT64_MIN;
+    for (uint32_t b = 0; b < s->n_batches; b++) {
+        const int64_t *seq = s->batches[b]->seq;
+        for (int64_t i = 0; seq != NULL && i < s->batches[b]->n_rows; i++) {
+            if (seq[i] < last)
+                return false;
+            last = seq[i];
+        }
+    }
+    return true;
+}
+
+static void fill_refs(buffer_sort *s)
+{
+    if (s->n_batches == 1) {
+        for (uint32_t i = 0; i < s->n_rows; i++)
+            s->refs[i] = (tl_rowref){0, s->order[i]};
+        return;
+    }
+    /* The place of each row first: a look-up then costs one load, where a search would cost a few. */
+    tl_rowref *places = (tl_rowref *)(void *)s->keys->fixed; /* not needed any more, and as wide as a reference */
+    _Static_assert(sizeof(tl_rowref) == sizeof *s->keys->fixed, "references overlay keys");
+    uint32_t at = 0;
+    for (uint32_t b = 0; b < s->n_batches; b++)
+        for (int64_t i = 0; i < s->batches[b]->n_rows; i++)
+            places[at++] = (tl_rowref){b, (uint32_t)i};
+    for (uint32_t i = 0; i < s->n_rows; i++)
+        s->refs[i] = places[s->order[i]];
+}
+
+static void find_groups(buffer_sort *s)
+{
+    for (uint32_t i = 0; i < s->n_rows; i++)
+        if (i == 0 || tl_keys_compare(s->keys, s->order[i - 1], s->keys, s->order[i]) != 0)
+            s->starts[s->n_groups++] = i;
+    s->starts[s->n_groups] = s->n_rows;
+}
+
+static tl_status sort_buffer(buffer_sort *s, const int32_t *key_idx, int32_t n_keys, tl_error *err)
+{
+    TL_TRY(make_keys(s, key_idx, n_keys, err));
+    s->order = tl_alloc((size_t)TL_MAX(s->n_rows, 1) * sizeof *s->order);
+    s->refs = tl_alloc((size_t)TL_MAX(s->n_rows, 1) * sizeof *s->refs);
+    s->starts = tl_alloc(((size_t)s->n_rows + 1) * sizeof *s->starts);
+    if (s->order == NULL || s->refs == NULL || s->starts == NULL)
+        return tl_nomem(err, "sort");
+    TL_TRY(tl_keys_sort(s->keys, s->order, err));
+    find_groups(s);
+    fill_refs(s);
+    if (arrives_in_order(s))
+        return TL_OK;
+    for (uint32_t g = 0; g < s->n_groups; g++)
+        if (s->starts[g + 1] - s->starts[g] > 1)
+            TL_TRY(tl_merge_order_records(s->engine, s->batches, s->refs + s->starts[g], s->starts[g + 1] - s->starts[g], err));
+    return TL_OK;
+}
+
+tl_status tl_merge_sort_groups(const tl_merge_engine *engine, const int32_t *key_idx, int32_t n_keys, const tl_batch *const *batches,
+                               uint32_t n_batches, tl_rowref **refs, uint32_t **starts, uint32_t *n_groups, tl_error *err)
+{
+    buffer_sort s = {.engine = engine, .batches = batches, .n_batches = n_batches};
+    int64_t n_rows = 0;
+    for (uint32_t b = 0; b < n_batches; b++)
+        n_rows += batches[b]->n_rows;
+    if (n_rows >= TL_ROW_NULL)
+        return tl_error_set(err, TL_E_LIMIT, "cannot sort %lld rows at once", (long long)n_rows);
+    s.n_rows = (uint32_t)n_rows;
+    tl_status status = sort_buffer(&s, key_idx, n_keys, err);
+    tl_keys_free(s.keys);
+    tl_free(s.order);
+    if (status != TL_OK) {
+        tl_free(s.refs);
+        tl_free(s.starts);
+        return status;
+    }
+    *refs = s.refs;
+    *starts = s.starts;
+    *n_groups = s.n_groups;
+    return TL_OK;
+}
