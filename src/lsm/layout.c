@@ -9,11 +9,6 @@
  */
 #include "lsm/lsm_private.h"
 
-static const tl_type *field_type(const tl_lsm_config *config, int32_t column)
-{
-    return config->schema->row_type->fields[column].type;
-}
-
 /* Fields of the file's ROW; names of keys are allocated into `names`. */
 static tl_status system_fields(const tl_lsm_config *config, tl_lsm__layout *layout, tl_field *fields, const tl_type *seq_type,
                                const tl_type *kind_type, tl_error *err)

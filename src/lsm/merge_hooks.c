@@ -366,45 +366,26 @@ static tl_status look_up(tl_lsm__changelog *changelog, const tl_groups *groups, 
     return TL_OK;
 }
 
-/* Order of records of one key: user sequence fields (nulls first), then sequence number. */
-static int compare_records(const tl_merge_engine *engine, const tl_batch *const *sources, tl_rowref a, tl_rowref b)
-{
-    const int32_t *columns = NULL;
-    bool descending = false;
-    int32_t n = tl_merge_sequence_fields(engine, &columns, &descending);
-    const tl_batch *left = sources[a.src], *right = sources[b.src];
-    for (int32_t i = 0; i < n; i++) {
-        int c = tl_column_compare(left->cols[columns[i]], a.row, right->cols[columns[i]], b.row, descending,
-                                  /* nulls_first= */ true);
-        if (c != 0)
-            return c;
-    }
-    int64_t x = left->seq[a.row], y = right->seq[b.row];
-    return (x > y) - (x < y);
-}
-
 /* The groups' records of level 0 with each high record at its place. */
-static void select_with_before(group_builder *b, const tl_merge_engine *engine, const tl_groups *groups,
-                               const lookup_call *call)
+static tl_status select_with_before(group_builder *b, const tl_merge_engine *engine, const tl_groups *groups, const lookup_call *call,
+                                    tl_error *err)
 {
     for (uint32_t g = 0; g < groups->n_groups; g++) {
         tl_rowref before = call->before[g];
-        bool looked_up = before.row != TL_ROW_NULL && before.src >= groups->n_sources;
         for (uint32_t i = groups->starts[g]; i < groups->starts[g + 1]; i++) {
             tl_rowref ref = groups->refs[i];
             bool is_high = ref.src == before.src && ref.row == before.row;
-            if (!is_high && level_of(groups, i) > 0)
-                continue;
-            if (looked_up && compare_records(engine, call->sources, before, ref) < 0) {
-                b->refs[b->n_refs++] = before;
-                looked_up = false;
-            }
-            b->refs[b->n_refs++] = ref;
+            if (is_high || level_of(groups, i) <= 0)
+                b->refs[b->n_refs++] = ref;
         }
-        if (looked_up)
+        if (before.row != TL_ROW_NULL && before.src >= groups->n_sources) {
+            uint32_t start = b->starts[b->n_groups];
             b->refs[b->n_refs++] = before;
+            TL_TRY(tl_merge_order_records(engine, call->sources, b->refs + start, b->n_refs - start, err));
+        }
         close_group(b);
     }
+    return TL_OK;
 }
 
 static tl_status lookup_merge_call(tl_lsm__changelog *changelog, const tl_merge_engine *engine, const tl_groups *groups,
@@ -414,10 +395,11 @@ static tl_status lookup_merge_call(tl_lsm__changelog *changelog, const tl_merge_
     TL_TRY(lookup_call_init(call, groups, err));
     TL_TRY(look_up(changelog, groups, call, err));
     TL_TRY(group_builder_init(&b, (size_t)groups->starts[groups->n_groups] + call->n_asked, groups->n_groups, err));
-    select_with_before(&b, engine, groups, call);
-    tl_groups selected = {call->sources, call->n_sources, b.refs, b.starts, b.n_groups};
+    tl_status status = select_with_before(&b, engine, groups, call, err);
     TL_CLEANUP(tl_batch_freep) tl_batch *merged = NULL;
-    tl_status status = tl_merge_groups(engine, &selected, /* always_call= */ true, &merged, err);
+    tl_groups selected = {call->sources, call->n_sources, b.refs, b.starts, b.n_groups};
+    if (status == TL_OK)
+        status = tl_merge_groups(engine, &selected, /* always_call= */ true, &merged, err);
     group_builder_deinit(&b);
     TL_TRY(status);
     if (merged->n_rows != groups->n_groups)
