@@ -149,6 +149,7 @@ typedef struct tl_pq_statistics {
     tl_bytes_view max, min;
     int64_t null_count;     /* -1 if absent */
     int64_t distinct_count; /* -1 if absent */
+    int64_t nan_count;      /* FLOAT and DOUBLE: -1 if absent (most writers) */
     bool has_max_value, has_min_value;
     tl_bytes_view max_value, min_value;
     int8_t is_max_exact, is_min_exact; /* -1 if absent, 0, 1 */
@@ -285,7 +286,7 @@ typedef struct tl_pq_bloom_header {
     bool is_known; /* algorithm, hash and compression are those that we know */
 } tl_pq_bloom_header;
 
-/* ---- thrift_read.c: decoding. Input is hostile; nothing is larger in memory than the bytes justify. ---- */
+/* ---- meta_read.c: decoding. Input is hostile; nothing is larger in memory than the bytes justify. ---- */
 
 /** The footer. Byte strings point into `bytes`, lists and names live in `arena`. The schema tree is not checked yet. */
 tl_status tl_pq__read_file_meta(tl_bytes_view bytes, tl_arena *arena, tl_pq_file_meta *out, tl_error *err);

@@ -1,0 +1,19 @@
+/* Compression inside format/: limits and helpers that callers outside do not need. */
+#ifndef TL_FORMAT_COMPRESS_PRIVATE_H
+#define TL_FORMAT_COMPRESS_PRIVATE_H
+
+#include "format/format.h"
+
+/** Memory that an xz stream may ask for: its largest preset needs 65 MiB. */
+#define TL_CODEC_XZ_MEMORY_MAX ((uint64_t)256 << 20)
+
+/** "zstd", "lz4_raw", … for messages. */
+const char *tl_codec_name(tl_codec codec);
+
+/** False if no stream of src_bytes can give dst_bytes: asked before a buffer is allocated on a header's word. */
+bool tl_codec_is_plausible(tl_codec codec, size_t src_bytes, size_t dst_bytes);
+
+/** This thread's decompression context; NULL if out of memory. */
+struct ZSTD_DCtx_s *tl_codec__zstd_dctx(void);
+
+#endif
