@@ -1,0 +1,255 @@
+/*
+ * Which runs a compaction takes. The cases are those that the reference's own tests (UniversalCompactionTest,
+ * ForceUpLevel0CompactionTest, EarlyFullCompactionTest) hold it to, and more of the same kind.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "lsm/lsm_private.h"
+
+static int64_t now_ms;
+
+static int64_t test_now(void *ctx)
+{
+    (void)ctx;
+    return now_ms;
+}
+static const tl_clock test_clock = {test_now, NULL};
+
+static tl_lsm_config make_config(int amplification, int ratio, int trigger)
+{
+    return (tl_lsm_config){
+        .max_size_amplification_percent = amplification,
+        .size_ratio = ratio,
+        .compaction_trigger = trigger,
+        .offpeak_start_hour = -1,
+        .offpeak_end_hour = -1,
+        .optimization_interval_ms = -1,
+        .total_size_threshold = -1,
+        .incremental_size_threshold = -1,
+        .clock = &test_clock,
+    };
+}
+
+/* Runs as level, size pairs ended by -1. */
+static size_t make_runs(tl_lsm__run *runs, const int64_t *pairs)
+{
+    size_t n = 0;
+    for (; pairs[2 * n] >= 0; n++)
+        runs[n] = (tl_lsm__run){(int32_t)pairs[2 * n], pairs[2 * n + 1]};
+    return n;
+}
+
+static tl_lsm__pick pick(tl_lsm__picker *picker, int32_t n_levels, const int64_t *pairs)
+{
+    tl_lsm__run runs[64];
+    return tl_lsm__picker_pick(picker, n_levels, runs, make_runs(runs, pairs));
+}
+
+#define PAIRS(...) ((const int64_t[]){__VA_ARGS__, -1, -1})
+
+static void assert_pick(tl_lsm__pick p, size_t n_runs, int32_t level)
+{
+    assert_int_equal(p.n_runs, n_runs);
+    if (n_runs > 0)
+        assert_int_equal(p.output_level, level);
+}
+
+static void size_amplification_makes_a_full_compaction(void **state)
+{
+    (void)state;
+    tl_lsm_config config = make_config(25, 1, 3);
+    tl_lsm__picker picker;
+    tl_lsm__picker_init(&picker, &config);
+    assert_pick(pick(&picker, 3, PAIRS(0, 1, 0, 2, 0, 3, 0, 3)), 4, 2);
+}
+
+static void runs_of_like_size_are_picked_and_go_above_the_next_level(void **state)
+{
+    (void)state;
+    tl_lsm_config config = make_config(25, 1, 3);
+    tl_lsm__picker picker;
+    tl_lsm__picker_init(&picker, &config);
+    assert_pick(pick(&picker, 4, PAIRS(0, 1, 1, 1, 2, 1, 3, 50)), 3, 2);
+    assert_pick(pick(&picker, 6, PAIRS(0, 1, 0, 1, 4, 50)), 2, 3);
+}
+
+static void too_many_runs_are_picked_by_number(void **state)
+{
+    (void)state;
+    tl_lsm_config config = make_config(25, 1, 3);
+    tl_lsm__picker picker;
+    tl_lsm__picker_init(&picker, &config);
+    /* 4 runs, 3 allowed: 2 candidates, and the third is not larger than both together. */
+    assert_pick(pick(&picker, 4, PAIRS(0, 1, 1, 2, 2, 3, 3, 50)), 3, 2);
+}
+
+static void fewer_runs_than_the_trigger_are_left_alone(void **state)
+{
+    (void)state;
+    tl_lsm_config config = make_config(200, 1, 5);
+    tl_lsm__picker picker;
+    tl_lsm__picker_init(&picker, &config);
+    assert_pick(pick(&picker, 6, PAIRS(0, 100, 0, 100, 0, 100, 5, 1)), 0, 0);
+    assert_pick(pick(&picker, 6, PAIRS(-1, -1)), 0, 0);
+}
+
+static void level_0_is_never_the_output(void **state)
+{
+    (void)state;
+    tl_lsm_config config = make_config(25, 1, 3);
+    tl_lsm__picker picker;
+    tl_lsm__picker_init(&picker, &config);
+    assert_pick(pick(&picker, 3, PAIRS(0, 1, 0, 1, 1, 1, 2, 50)), 3, 1);
+    assert_pick(pick(&picker, 3, PAIRS(0, 1, 0, 2, 1, 3, 2, 50)), 3, 1);
+    config = make_config(200, 1, 5);
+    assert_pick(pick(&picker, 6, PAIRS(0, 1, 0, 1, 0, 1, 0, 1024, 0, 1024 * 1024)), 5, 5);
+}
+
+/* Sizes after each append of a run of size 1 that may trigger a compaction. */
+static void size_amplification_follows_the_known_sequence(void **state)
+{
+    (void)state;
+    tl_lsm_config config = make_config(25, 0, 1);
+    static const int64_t expected[][5] = {{2},     {3},  {4},     {1, 4},    {6}, {1, 6},  {8},        {1, 8},       {1, 1, 8},
+                                          {11},    {1, 11}, {1, 1, 11}, {14}, {1, 14}, {1, 1, 14}, {1, 1, 1, 14}, {18}};
+    int64_t sizes[8] = {1};
+    size_t n = 1;
+    tl_lsm__picker picker;
+    tl_lsm__picker_init(&picker, &config);
+    for (size_t step = 0; step < TL_ARRAY_LEN(expected); step++) {
+        int64_t pairs[32], sum = 0;
+        memmove(sizes + 1, sizes, n * sizeof(*sizes));
+        sizes[0] = 1;
+        n++;
+        for (size_t i = 0; i < n; i++) {
+            pairs[2 * i] = 0;
+            pairs[2 * i + 1] = sizes[i];
+            sum += sizes[i];
+        }
+        pairs[2 * n] = -1;
+        /* A trigger of 1 makes every other rule fire too: what amplification alone picks is what is full at the first look. */
+        bool amplified = (sum - sizes[n - 1]) * 100 > 25 * sizes[n - 1];
+        tl_lsm__pick p = pick(&picker, 4, pairs);
+        if (amplified) {
+            assert_int_equal(p.n_runs, n);
+            sizes[0] = sum;
+            n = 1;
+        }
+        for (size_t i = 0; i < n; i++)
+            assert_int_equal(sizes[i], expected[step][i]);
+        assert_true(n == 4 || expected[step][n] == 0);
+    }
+}
+
+static void the_ratio_decides_whether_the_next_run_is_taken(void **state)
+{
+    (void)state;
+    tl_lsm_config config = make_config(1000, 10, 2);
+    tl_lsm__picker picker;
+    tl_lsm__picker_init(&picker, &config);
+    /* 8 × 1.1 < 9: nothing by ratio; by number the first two go, and 17 × 1.1 ≥ 10 takes the third. */
+    assert_pick(pick(&picker, 5, PAIRS(0, 8, 1, 9, 4, 100000)), 2, 3);
+    config.compaction_trigger = 3;
+    assert_pick(pick(&picker, 5, PAIRS(0, 8, 1, 9, 4, 100000)), 0, 0);
+    config.size_ratio = 20;
+    assert_pick(pick(&picker, 5, PAIRS(0, 8, 1, 9, 4, 100000)), 2, 3);
+}
+
+static void the_optimization_interval_forces_full_compactions(void **state)
+{
+    (void)state;
+    tl_lsm_config config = make_config(100, 1, 3);
+    config.optimization_interval_ms = 1000;
+    tl_lsm__picker picker;
+    tl_lsm__picker_init(&picker, &config);
+    now_ms = 0;
+    assert_pick(pick(&picker, 3, PAIRS(0, 1, 1, 3, 2, 5)), 3, 2); /* the first time always */
+    now_ms = 1001;
+    assert_pick(pick(&picker, 3, PAIRS(0, 1, 1, 3, 2, 5)), 3, 2);
+    assert_pick(pick(&picker, 3, PAIRS(0, 1, 1, 3, 2, 5)), 0, 0);
+    now_ms = 1500;
+    assert_pick(pick(&picker, 3, PAIRS(0, 3, 1, 3, 2, 5)), 3, 2); /* by amplification, which counts as one */
+    now_ms = 2001;
+    assert_pick(pick(&picker, 3, PAIRS(0, 1, 1, 3, 2, 5)), 0, 0);
+    assert_pick(pick(&picker, 3, PAIRS(2, 5)), 0, 0); /* one run is never compacted by time */
+}
+
+static void size_thresholds_force_full_compactions(void **state)
+{
+    (void)state;
+    tl_lsm_config config = make_config(100, 1, 3);
+    config.total_size_threshold = 10;
+    tl_lsm__picker picker;
+    tl_lsm__picker_init(&picker, &config);
+    assert_pick(pick(&picker, 3, PAIRS(0, 1, 1, 3, 2, 5)), 3, 2);
+    assert_pick(pick(&picker, 3, PAIRS(0, 2, 1, 6, 2, 10)), 0, 0);
+    config.total_size_threshold = -1;
+    config.incremental_size_threshold = 10;
+    assert_pick(pick(&picker, 3, PAIRS(0, 4, 1, 5, 2, 50)), 0, 0);
+    assert_pick(pick(&picker, 3, PAIRS(0, 5, 1, 6, 2, 500)), 3, 2);
+}
+
+static void lookup_mode_moves_level_0_up_at_once(void **state)
+{
+    (void)state;
+    tl_lsm_config config = make_config(25, 1, 3);
+    config.need_lookup = true;
+    tl_lsm__picker picker;
+    tl_lsm__picker_init(&picker, &config);
+    assert_pick(pick(&picker, 3, PAIRS(0, 1, 0, 2, 0, 2, 0, 2)), 4, 2);
+    assert_pick(pick(&picker, 3, PAIRS(0, 1, 1, 2, 2, 2)), 3, 2);
+    assert_pick(pick(&picker, 3, PAIRS(0, 1, 2, 2)), 1, 1);
+    assert_pick(pick(&picker, 3, PAIRS(1, 1, 2, 2)), 0, 0);
+}
+
+static void gentle_lookup_compaction_moves_level_0_up_at_intervals(void **state)
+{
+    (void)state;
+    tl_lsm_config config = make_config(25, 1, 5);
+    config.need_lookup = true;
+    config.lookup_compact_max_interval = 5;
+    tl_lsm__picker picker;
+    tl_lsm__picker_init(&picker, &config);
+    for (int i = 1; i <= 10; i++)
+        assert_pick(pick(&picker, 3, PAIRS(0, 1, 0, 2, 0, 2, 0, 2)), i % 5 == 0 ? 4 : 0, 2);
+    for (int i = 1; i <= 5; i++)
+        assert_pick(pick(&picker, 3, PAIRS(0, 1, 2, 2)), i == 5 ? 1 : 0, 1);
+}
+
+static void offpeak_hours_enlarge_the_ratio(void **state)
+{
+    (void)state;
+    tl_lsm_config config = make_config(1000, 0, 3);
+    config.offpeak_start_hour = 0;
+    config.offpeak_end_hour = 24;
+    config.offpeak_ratio = 20;
+    tl_lsm__picker picker;
+    tl_lsm__picker_init(&picker, &config);
+    assert_pick(pick(&picker, 5, PAIRS(0, 8, 1, 9, 4, 100000)), 2, 3);
+    config.offpeak_end_hour = 0; /* the same hour twice: switched off */
+    assert_pick(pick(&picker, 5, PAIRS(0, 8, 1, 9, 4, 100000)), 0, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(size_amplification_makes_a_full_compaction),
+        cmocka_unit_test(runs_of_like_size_are_picked_and_go_above_the_next_level),
+        cmocka_unit_test(too_many_runs_are_picked_by_number),
+        cmocka_unit_test(fewer_runs_than_the_trigger_are_left_alone),
+        cmocka_unit_test(level_0_is_never_the_output),
+        cmocka_unit_test(size_amplification_follows_the_known_sequence),
+        cmocka_unit_test(the_ratio_decides_whether_the_next_run_is_taken),
+        cmocka_unit_test(the_optimization_interval_forces_full_compactions),
+        cmocka_unit_test(size_thresholds_force_full_compactions),
+        cmocka_unit_test(lookup_mode_moves_level_0_up_at_once),
+        cmocka_unit_test(gentle_lookup_compaction_moves_level_0_up_at_intervals),
+        cmocka_unit_test(offpeak_hours_enlarge_the_ratio),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
