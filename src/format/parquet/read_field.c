@@ -25,7 +25,7 @@ static tl_status add_leaf(matcher *m, const tl_pq_node *node, const tl_type *typ
     if (leaf == NULL)
         return tl_nomem(m->err, "column");
     leaves[column->n_leaves++] = leaf; /* owned now, also if the rest fails */
-    TL_TRY(tl_pq__leaf_init(leaf, m->file, node, type, with_levels, m->err));
+    TL_TRY(tl_pq__read_leaf_init(leaf, m->file, node, type, with_levels, m->err));
     *out = leaf;
     return TL_OK;
 }
@@ -141,7 +141,7 @@ tl_status tl_pq__column_init(tl_pq_column *column, tl_pq_file *file, tl_arena *a
 void tl_pq__column_deinit(tl_pq_column *column)
 {
     for (int32_t i = 0; i < column->n_leaves; i++) {
-        tl_pq__leaf_deinit(column->leaves[i]);
+        tl_pq__read_leaf_deinit(column->leaves[i]);
         tl_free(column->leaves[i]);
     }
     tl_free(column->leaves);
@@ -151,11 +151,11 @@ void tl_pq__column_deinit(tl_pq_column *column)
 tl_status tl_pq__column_read(tl_pq_column *column, const tl_pq_range *ranges, int32_t n_ranges, int64_t n_rows, tl_column **out, tl_error *err)
 {
     for (int32_t i = 0; i < column->n_leaves; i++)
-        TL_TRY(tl_pq__leaf_read(column->leaves[i], ranges, n_ranges, n_rows, err));
+        TL_TRY(tl_pq__read_leaf_rows(column->leaves[i], ranges, n_ranges, n_rows, err));
     if (column->field.kind == TL_PQ_FIELD_MISSING)
         return tl_column_nulls(column->field.type, n_rows, out, err);
     if (column->is_flat)
-        return tl_pq__leaf_take(column->leaves[0], out, err);
+        return tl_pq__read_leaf_take(column->leaves[0], out, err);
     TL_CLEANUP(tl_column_unrefp) tl_column *col = NULL;
     char path[TL_PQ_PATH_BYTES];
     tl_status status = tl_pq__assemble(&column->field, &col, err);

@@ -22,7 +22,7 @@ static bool is_flat(const tl_pq_leaf *leaf)
     return !leaf->with_levels;
 }
 
-tl_status tl_pq__leaf_init(tl_pq_leaf *leaf, tl_pq_file *file, const tl_pq_node *node, const tl_type *type, bool with_levels, tl_error *err)
+tl_status tl_pq__read_leaf_init(tl_pq_leaf *leaf, tl_pq_file *file, const tl_pq_node *node, const tl_type *type, bool with_levels, tl_error *err)
 {
     *leaf = (tl_pq_leaf){.node = node, .type = type, .with_levels = with_levels};
     if (type != NULL) {
@@ -39,7 +39,7 @@ tl_status tl_pq__leaf_init(tl_pq_leaf *leaf, tl_pq_file *file, const tl_pq_node 
     return TL_OK;
 }
 
-void tl_pq__leaf_deinit(tl_pq_leaf *leaf)
+void tl_pq__read_leaf_deinit(tl_pq_leaf *leaf)
 {
     tl_pq__pages_deinit(&leaf->pages);
     tl_pq__values_deinit(&leaf->values);
@@ -52,7 +52,7 @@ void tl_pq__leaf_deinit(tl_pq_leaf *leaf)
     tl_free(leaf->rep);
 }
 
-tl_status tl_pq__leaf_open_group(tl_pq_leaf *leaf, int32_t group, const tl_pq_offset_index *index, tl_error *err)
+tl_status tl_pq__read_leaf_open_group(tl_pq_leaf *leaf, int32_t group, const tl_pq_offset_index *index, tl_error *err)
 {
     leaf->row = leaf->page_left = leaf->ahead_pos = leaf->ahead_n = 0;
     leaf->group_rows = leaf->pages.file->meta.row_groups[group].num_rows;
@@ -401,7 +401,7 @@ static tl_status read_ranges(tl_pq_leaf *leaf, const tl_pq_range *ranges, int32_
     return TL_OK;
 }
 
-tl_status tl_pq__leaf_read(tl_pq_leaf *leaf, const tl_pq_range *ranges, int32_t n_ranges, int64_t n_rows, tl_error *err)
+tl_status tl_pq__read_leaf_rows(tl_pq_leaf *leaf, const tl_pq_range *ranges, int32_t n_ranges, int64_t n_rows, tl_error *err)
 {
     char path[TL_PQ_PATH_BYTES];
     tl_status status = begin_batch(leaf, n_rows, err);
@@ -412,7 +412,7 @@ tl_status tl_pq__leaf_read(tl_pq_leaf *leaf, const tl_pq_range *ranges, int32_t 
     return tl_error_wrap(err, status, "column '%s'", path);
 }
 
-tl_status tl_pq__leaf_take(tl_pq_leaf *leaf, tl_column **out, tl_error *err)
+tl_status tl_pq__read_leaf_take(tl_pq_leaf *leaf, tl_column **out, tl_error *err)
 {
     tl_pq_sink *sink = &leaf->sink;
     int64_t n = leaf->n_slots;
@@ -437,7 +437,7 @@ tl_status tl_pq__leaf_take(tl_pq_leaf *leaf, tl_column **out, tl_error *err)
     return TL_OK;
 }
 
-tl_status tl_pq__leaf_rows_max(tl_pq_leaf *leaf, bool with_dictionary, int64_t *out, tl_error *err)
+tl_status tl_pq__read_leaf_rows_max(tl_pq_leaf *leaf, bool with_dictionary, int64_t *out, tl_error *err)
 {
     const tl_pq_column_meta *meta = &leaf->pages.chunk->meta;
     int64_t rows = TL_MAX(leaf->group_rows, 1), levels_per_row = meta->num_values / rows;

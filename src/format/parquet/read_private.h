@@ -280,18 +280,18 @@ typedef struct tl_pq_range {
     int64_t count;
 } tl_pq_range;
 
-tl_status tl_pq__leaf_init(tl_pq_leaf *leaf, tl_pq_file *file, const tl_pq_node *node, const tl_type *type, bool with_levels, tl_error *err);
-void tl_pq__leaf_deinit(tl_pq_leaf *leaf);
-tl_status tl_pq__leaf_open_group(tl_pq_leaf *leaf, int32_t group, const tl_pq_offset_index *index, tl_error *err);
+tl_status tl_pq__read_leaf_init(tl_pq_leaf *leaf, tl_pq_file *file, const tl_pq_node *node, const tl_type *type, bool with_levels, tl_error *err);
+void tl_pq__read_leaf_deinit(tl_pq_leaf *leaf);
+tl_status tl_pq__read_leaf_open_group(tl_pq_leaf *leaf, int32_t group, const tl_pq_offset_index *index, tl_error *err);
 /** Read the rows of some ranges, ascending and behind everything read before, into the leaf's result. */
-tl_status tl_pq__leaf_read(tl_pq_leaf *leaf, const tl_pq_range *ranges, int32_t n_ranges, int64_t n_rows, tl_error *err);
+tl_status tl_pq__read_leaf_rows(tl_pq_leaf *leaf, const tl_pq_range *ranges, int32_t n_ranges, int64_t n_rows, tl_error *err);
 /** The result of a flat leaf as a column. */
-tl_status tl_pq__leaf_take(tl_pq_leaf *leaf, tl_column **out, tl_error *err);
+tl_status tl_pq__read_leaf_take(tl_pq_leaf *leaf, tl_column **out, tl_error *err);
 /**
  * How many rows a batch should have at most for this leaf. `with_dictionary` looks at the longest string of the dictionary,
  * which may mean to read it.
  */
-tl_status tl_pq__leaf_rows_max(tl_pq_leaf *leaf, bool with_dictionary, int64_t *out, tl_error *err);
+tl_status tl_pq__read_leaf_rows_max(tl_pq_leaf *leaf, bool with_dictionary, int64_t *out, tl_error *err);
 
 /* ---- read_field.c ---- */
 

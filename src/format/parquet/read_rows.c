@@ -62,7 +62,7 @@ static tl_status open_leaves(row_reader *r, int32_t group, bool with_index, tl_e
             tl_pq_leaf *leaf = column->leaves[j];
             if (with_index)
                 TL_TRY(tl_pq__offset_index(&r->file, group, leaf->node->leaf, &r->group_arena, &index, err));
-            TL_TRY(tl_pq__leaf_open_group(leaf, group, index, err));
+            TL_TRY(tl_pq__read_leaf_open_group(leaf, group, index, err));
         }
     }
     return TL_OK;
@@ -111,7 +111,7 @@ static tl_status window_rows_max(row_reader *r, int64_t *out, tl_error *err)
         for (int32_t j = 0; j < r->cols[i].n_leaves; j++) {
             int64_t rows;
             bool with_dictionary = !r->is_late || reads_predicate_column(r, i);
-            TL_TRY(tl_pq__leaf_rows_max(r->cols[i].leaves[j], with_dictionary, &rows, err));
+            TL_TRY(tl_pq__read_leaf_rows_max(r->cols[i].leaves[j], with_dictionary, &rows, err));
             *out = TL_MIN(*out, rows);
         }
     }
