@@ -317,14 +317,19 @@ static tl_status build_dictionary(tl_pq_leaf *leaf, bool *out)
     return TL_OK;
 }
 
-/** Encode the first page with a dictionary, if that makes it smaller; else `out` is left as it was and the mode is PLAIN. */
+/**
+ * Encode the first page with a dictionary, if that makes it smaller; else `out` is left as it was and the mode is PLAIN. A first
+ * page of nulls settles for PLAIN, too: pages with a dictionary must not come after PLAIN ones, for the reference's reader of
+ * nested columns cannot read such a chunk (VectorizedRleValuesReader: array index out of bounds).
+ */
 static tl_status try_dictionary(tl_pq_leaf *leaf, tl_buf *out)
 {
     size_t start = out->len;
-    bool is_unique = false;
+    bool is_unique = leaf->page_values == 0;
     bool pays = false;
     tl_bytes_view values = {leaf->values.data, leaf->values.len};
-    TL_TRY(tl_pq__looks_unique(values, leaf->page_values, leaf->width, &is_unique));
+    if (!is_unique)
+        TL_TRY(tl_pq__looks_unique(values, leaf->page_values, leaf->width, &is_unique));
     if (!is_unique)
         TL_TRY(build_dictionary(leaf, &pays));
     if (pays) {
@@ -419,7 +424,7 @@ static tl_status put_without_dictionary(const tl_pq_leaf *leaf, tl_buf *out)
 
 static tl_status put_values(tl_pq_leaf *leaf, tl_buf *out, tl_pq_encoding *encoding)
 {
-    if (leaf->mode == TL_PQ_MODE_FIRST && leaf->page_values != 0)
+    if (leaf->mode == TL_PQ_MODE_FIRST)
         TL_TRY(try_dictionary(leaf, out));
     else if (leaf->mode == TL_PQ_MODE_DICT)
         TL_TRY(go_on_with_dictionary(leaf, out));
