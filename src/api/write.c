@@ -183,8 +183,6 @@ tl_status tidelake_writer_commit(tidelake_writer *w, const tidelake_commit_optio
     }
     if (status == TL_OK && w->compaction == TIDELAKE_COMPACT_FULL)
         status = compact_unaware(w, result, err);
-    if (status == TL_OK)
-        status = tl_table_maintain(w->target, err);
     tl_commit_messages_deinit(&messages);
     tl_options_deinit(&properties);
     return tl_error_wrap(err, status, "table '%s.%s'", w->table->db, w->table->name);
