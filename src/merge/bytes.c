@@ -2,7 +2,6 @@
  * listagg and the unions of sketches and bitmaps: new strings out of several. Format reference §14; Java: FieldListaggAgg,
  * FieldThetaSketchAgg, FieldHllSketchAgg, FieldRoaringBitmap32Agg, FieldRoaringBitmap64Agg.
  */
-#define _GNU_SOURCE /* memmem */
 
 #include "merge/merge_private.h"
 #include "merge/sketch.h"

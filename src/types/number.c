@@ -6,7 +6,6 @@
  * that is closest to the value. Where the interval is symmetric, that is the value rounded to so many digits, hence printf's
  * result. At powers of two it is not, and printf itself is asked.
  */
-#define _GNU_SOURCE /* strtod_l */
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>

@@ -5,7 +5,6 @@
  * leaves this way, NULL needs no representation: a row is simply in neither set. A leaf makes one byte per selected row with a
  * loop that knows operator and type, then the bytes, the nulls and the selection become the new selection.
  */
-#define _GNU_SOURCE /* memmem */
 #include "base/map.h"
 #include "types/predicate_private.h"
 

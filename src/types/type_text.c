@@ -5,7 +5,6 @@
  * JSON: a scalar is that text; nested types are objects {"type":"ARRAY[ NOT NULL]","element":T} and so on.
  * Source: format reference §2; Java: DataTypeJsonParser, DataField.
  */
-#define _GNU_SOURCE /* memmem */
 #include <stdio.h>
 
 #include "types/type.h"
