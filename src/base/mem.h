@@ -80,7 +80,8 @@ static inline bool tl_bytes_equal(tl_bytes_view a, tl_bytes_view b)
 /** memcmp order, the shorter one first where one is a prefix. */
 static inline int tl_bytes_compare(tl_bytes_view a, tl_bytes_view b)
 {
-    int c = memcmp(a.data, b.data, TL_MIN(a.len, b.len));
+    size_t len = TL_MIN(a.len, b.len);
+    int c = len == 0 ? 0 : memcmp(a.data, b.data, len); /* empty views may have no data */
     return c != 0 ? c : (a.len > b.len) - (a.len < b.len);
 }
 
