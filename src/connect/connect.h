@@ -54,6 +54,8 @@ struct tl_source {
 
 /** `position` as tl_source_position() gave it, or NULL for the beginning. */
 tl_status tl_source_open(const tl_connector_spec *spec, const char *position, tl_source **out, tl_error *err);
+/** A bounded source of the rows that came before `position`, in no promised order of files: for rebuilding state. */
+tl_status tl_source_open_history(const tl_connector_spec *spec, const char *position, tl_source **out, tl_error *err);
 /** At most about max_rows rows with row kinds; *out is NULL unless the state is TL_SOURCE_ROWS. Does not wait. */
 static inline tl_status tl_source_next(tl_source *source, int64_t max_rows, tl_batch **out, tl_source_state *state, tl_error *err)
 {

@@ -88,14 +88,15 @@ typedef struct tl_connector_def {
     const char *const *options; /* known keys besides those of the format; a trailing '*' matches any rest */
     bool has_format;
     bool (*is_bounded)(const tl_connector_spec *spec);
-    tl_status (*open_source)(const tl_connector_spec *spec, const char *position, tl_source **out, tl_error *err); /* NULL: no source */
+    /* NULL: no source. `history`: only what came before the position. */
+    tl_status (*open_source)(const tl_connector_spec *spec, const char *position, bool history, tl_source **out, tl_error *err);
     tl_status (*open_sink)(const tl_connector_spec *spec, FILE *out_file, tl_sink **out, tl_error *err);           /* NULL: no sink */
 } tl_connector_def;
 
-tl_status tl_connect__files_source(const tl_connector_spec *spec, const char *position, tl_source **out, tl_error *err);
+tl_status tl_connect__files_source(const tl_connector_spec *spec, const char *position, bool history, tl_source **out, tl_error *err);
 tl_status tl_connect__files_sink(const tl_connector_spec *spec, FILE *out_file, tl_sink **out, tl_error *err);
 bool tl_connect__files_bounded(const tl_connector_spec *spec);
-tl_status tl_connect__datagen_source(const tl_connector_spec *spec, const char *position, tl_source **out, tl_error *err);
+tl_status tl_connect__datagen_source(const tl_connector_spec *spec, const char *position, bool history, tl_source **out, tl_error *err);
 bool tl_connect__datagen_bounded(const tl_connector_spec *spec);
 tl_status tl_connect__print_sink(const tl_connector_spec *spec, FILE *out_file, tl_sink **out, tl_error *err);
 tl_status tl_connect__blackhole_sink(const tl_connector_spec *spec, FILE *out_file, tl_sink **out, tl_error *err);

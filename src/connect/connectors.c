@@ -125,7 +125,16 @@ tl_status tl_source_open(const tl_connector_spec *spec, const char *position, tl
     TL_TRY(find_connector(spec, &connector, err));
     if (connector->open_source == NULL)
         return tl_error_set(err, TL_E_INVALID, "connector '%s' cannot be read", connector->name);
-    return connector->open_source(spec, position, out, err);
+    return connector->open_source(spec, position, false, out, err);
+}
+
+tl_status tl_source_open_history(const tl_connector_spec *spec, const char *position, tl_source **out, tl_error *err)
+{
+    const tl_connector_def *connector;
+    TL_TRY(find_connector(spec, &connector, err));
+    if (connector->open_source == NULL)
+        return tl_error_set(err, TL_E_INVALID, "connector '%s' cannot be read", connector->name);
+    return connector->open_source(spec, position, true, out, err);
 }
 
 tl_status tl_sink_open(const tl_connector_spec *spec, FILE *out_file, tl_sink **out, tl_error *err)

@@ -203,7 +203,7 @@ bool tl_connect__datagen_bounded(const tl_connector_spec *spec)
     return false;
 }
 
-static tl_status init(datagen_source *s, const tl_connector_spec *spec, const char *position, tl_error *err)
+static tl_status init(datagen_source *s, const tl_connector_spec *spec, const char *position, bool history, tl_error *err)
 {
     s->columns = tl_calloc((size_t)s->type->n_fields + 1, sizeof *s->columns);
     if (s->columns == NULL)
@@ -217,12 +217,17 @@ static tl_status init(datagen_source *s, const tl_connector_spec *spec, const ch
     TL_TRY(tl_connect__rows_init(&s->rows, s->type, err));
     if (position != NULL && sscanf(position, "{\"row\":%ld}", &s->row) != 1)
         return tl_error_set(err, TL_E_CORRUPT, "connector 'datagen': bad position '%s'", position);
+    if (history) {
+        s->end = s->row;
+        s->row = 0;
+        s->rate = INT64_C(1) << 40; /* rows that have been are there at once */
+    }
     s->start_row = s->row;
     s->start_ns = tl_monotonic_ns();
     return TL_OK;
 }
 
-tl_status tl_connect__datagen_source(const tl_connector_spec *spec, const char *position, tl_source **out, tl_error *err)
+tl_status tl_connect__datagen_source(const tl_connector_spec *spec, const char *position, bool history, tl_source **out, tl_error *err)
 {
     static const tl_source_ops ops = {datagen_next, datagen_position, datagen_free};
     datagen_source *s = tl_calloc(1, sizeof *s);
@@ -230,7 +235,7 @@ tl_status tl_connect__datagen_source(const tl_connector_spec *spec, const char *
         return tl_nomem(err, "source");
     s->base.ops = &ops;
     s->type = spec->row_type;
-    tl_status status = init(s, spec, position, err);
+    tl_status status = init(s, spec, position, history, err);
     if (status != TL_OK) {
         datagen_free(&s->base);
         return status;

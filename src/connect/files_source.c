@@ -40,6 +40,10 @@ typedef struct files_source {
     bool text_end;   /* nothing follows `text` */
     int64_t record;  /* records consumed of this file */
     int64_t skip;    /* of a resumed file: records to pass over */
+    /* history: only the files of a position, and of `last_name` only the first `last_records` records */
+    bool history;
+    char *last_name;
+    int64_t last_records;
 } files_source;
 
 /* ---- which files ---- */
@@ -258,8 +262,9 @@ static tl_status read_rows(files_source *s, int64_t max_rows, bool *ended, tl_er
     *ended = false;
     while (s->rows.n < max_rows) {
         tl_bytes_view record;
-        bool more;
-        TL_TRY(next_record(s, &record, &more, err));
+        bool more = !s->history || s->last_name == NULL || s->record < s->last_records || strcmp(s->name, s->last_name) != 0;
+        if (more)
+            TL_TRY(next_record(s, &record, &more, err));
         if (!more) {
             *ended = true;
             return TL_OK;
@@ -347,6 +352,7 @@ static void files_free(tl_source *source)
     tl_connect__rows_deinit(&s->rows);
     tl_buf_deinit(&s->text);
     tl_free(s->compressed);
+    tl_free(s->last_name);
     tl_free(s->path);
     tl_free(s);
 }
@@ -369,13 +375,43 @@ static tl_status resume(files_source *s, const tl_json *json, tl_error *err)
     return name == NULL ? tl_nomem(err, "file name") : open_file(s, name, record, err);
 }
 
-static tl_status resume_text(files_source *s, const char *position, tl_error *err)
+/* The files of the position become the queue. */
+static tl_status look_back(files_source *s, const tl_json *json, tl_error *err)
+{
+    tl_stat stat;
+    TL_TRY(tl_fs_stat(s->fs, s->path, &stat, err));
+    s->is_dir = stat.is_dir;
+    s->history = true;
+    s->monitor_ms = 0;
+    tl_arena names = {0};
+    tl_status status = TL_OK;
+    const tl_json *done = tl_json_get(json, "done"), *file = tl_json_get(json, "file");
+    for (const tl_json *name = done == NULL ? NULL : done->child; name != NULL && status == TL_OK; name = name->next) {
+        const char *text = tl_json_strdup(&names, name);
+        status = text == NULL ? tl_nomem(err, "file names") : enqueue(s, text, err);
+    }
+    if (s->n_queue > 1)
+        qsort(s->queue, s->n_queue, sizeof *s->queue, compare_names);
+    if (status == TL_OK && file != NULL) {
+        s->last_name = tl_strndup((const char *)file->text.data, file->text.len);
+        if (s->last_name == NULL)
+            status = tl_nomem(err, "file names");
+        else if (!tl_json_int64(tl_json_get(json, "record"), &s->last_records))
+            status = tl_error_set(err, TL_E_CORRUPT, "the position has a file but no record");
+        else
+            status = enqueue(s, s->last_name, err);
+    }
+    tl_arena_deinit(&names);
+    return status;
+}
+
+static tl_status resume_text(files_source *s, const char *position, bool history, tl_error *err)
 {
     tl_arena arena = {0};
     const tl_json *json;
     tl_status status = tl_json_parse(&arena, (tl_bytes_view){(const uint8_t *)position, strlen(position)}, &json, err);
     if (status == TL_OK)
-        status = resume(s, json, err);
+        status = history ? look_back(s, json, err) : resume(s, json, err);
     tl_arena_deinit(&arena);
     return tl_error_wrap(err, status, "position of files '%s'", s->path);
 }
@@ -393,7 +429,7 @@ bool tl_connect__files_bounded(const tl_connector_spec *spec)
     return monitor_interval(spec->options, &ms, NULL) != TL_OK || ms == 0;
 }
 
-static tl_status init(files_source *s, const tl_connector_spec *spec, const char *position, tl_error *err)
+static tl_status init(files_source *s, const tl_connector_spec *spec, const char *position, bool history, tl_error *err)
 {
     const char *path = tl_options_get(spec->options, "path");
     if (path == NULL)
@@ -407,11 +443,11 @@ static tl_status init(files_source *s, const tl_connector_spec *spec, const char
     TL_TRY(format->create(spec, &s->decoder, err));
     TL_TRY(tl_connect__rows_init(&s->rows, spec->row_type, err));
     if (position != NULL)
-        TL_TRY(resume_text(s, position, err));
-    return s->monitor_ms > 0 ? TL_OK : find_files(s, err);
+        TL_TRY(resume_text(s, position, history, err));
+    return history || s->monitor_ms > 0 ? TL_OK : find_files(s, err);
 }
 
-tl_status tl_connect__files_source(const tl_connector_spec *spec, const char *position, tl_source **out, tl_error *err)
+tl_status tl_connect__files_source(const tl_connector_spec *spec, const char *position, bool history, tl_source **out, tl_error *err)
 {
     static const tl_source_ops ops = {files_next, files_position, files_free};
     files_source *s = tl_calloc(1, sizeof *s);
@@ -419,7 +455,7 @@ tl_status tl_connect__files_source(const tl_connector_spec *spec, const char *po
         return tl_nomem(err, "source");
     s->base.ops = &ops;
     s->fs = spec->fs;
-    tl_status status = init(s, spec, position, err);
+    tl_status status = init(s, spec, position, history, err);
     if (status != TL_OK) {
         files_free(&s->base);
         return status;

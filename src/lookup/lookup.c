@@ -5,7 +5,7 @@
  */
 #include "lookup/lookup.h"
 
-#include "lookup/row_index.h"
+#include "types/row_index.h"
 #include "types/binary_row.h"
 
 typedef struct chunk {

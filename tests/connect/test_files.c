@@ -260,6 +260,45 @@ static void generated_rows_are_the_same_after_a_resume(void **state)
     tl_free(resumed);
 }
 
+/* Rows of the history and rows from the position on are together the whole, wherever the position is. */
+static void history_and_rest_are_the_whole(void **state)
+{
+    (void)state;
+    put("/h/a.json", "{\"i\":1}\n{\"i\":2}\n");
+    put("/h/b.json", "{\"i\":3}\n{\"i\":4}\n{\"i\":5}\n");
+    const tl_type *type = type_of("ROW<i INT>");
+    tl_options options = {0};
+    set_options(&options, "connector=filesystem;path=/h;format=json");
+    tl_connector_spec spec = {.fs = fs, .row_type = type, .options = &options};
+    for (int64_t upto = 1; upto <= 5; upto++) {
+        tl_error err;
+        tl_source *source;
+        tl_source_state st;
+        tl_batch *batch;
+        assert_ok(tl_source_open(&spec, NULL, &source, &err), &err);
+        assert_ok(tl_source_next(source, upto, &batch, &st, &err), &err);
+        assert_int_equal(batch->n_rows, upto);
+        tl_batch_free(batch);
+        tl_buf position = {0};
+        char *text;
+        assert_int_equal(tl_source_position(source, &position), TL_OK);
+        assert_int_equal(tl_buf_steal_str(&position, &text), TL_OK);
+        tl_source_free(source);
+        assert_ok(tl_source_open_history(&spec, text, &source, &err), &err);
+        assert_ok(tl_source_next(source, 100, &batch, &st, &err), &err);
+        assert_int_equal(batch->n_rows, upto);
+        for (int64_t i = 0; i < upto; i++)
+            assert_int_equal(tl_col_i32(batch->cols[0], i), i + 1);
+        tl_batch_free(batch);
+        assert_ok(tl_source_next(source, 100, &batch, &st, &err), &err);
+        assert_int_equal(st, TL_SOURCE_END);
+        tl_source_free(source);
+        tl_free(text);
+    }
+    tl_options_deinit(&options);
+    tl_type_unref(type);
+}
+
 static void unknown_options_are_refused(void **state)
 {
     (void)state;
@@ -295,6 +334,7 @@ int main(void)
         cmocka_unit_test(gzip_files_are_decompressed),
         cmocka_unit_test(followed_folders_give_new_files_once),
         cmocka_unit_test(generated_rows_are_the_same_after_a_resume),
+        cmocka_unit_test(history_and_rest_are_the_whole),
         cmocka_unit_test(unknown_options_are_refused),
     };
     return cmocka_run_group_tests(tests, open_fs, close_fs);

@@ -1,6 +1,6 @@
-/* A hash multimap from keys to rows of chunks; private to lookup/. */
-#ifndef TL_LOOKUP_ROW_INDEX_H
-#define TL_LOOKUP_ROW_INDEX_H
+/* A hash multimap from keys to rows of chunks (numbers of batches that the owner keeps): look-ups and joins. */
+#ifndef TL_TYPES_ROW_INDEX_H
+#define TL_TYPES_ROW_INDEX_H
 
 #include "types/key.h"
 

@@ -1,4 +1,4 @@
-#include "lookup/row_index.h"
+#include "types/row_index.h"
 
 void tl_row_index_deinit(tl_row_index *index)
 {
