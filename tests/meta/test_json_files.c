@@ -1,7 +1,4 @@
 /* Schema, snapshot and tag files of the reference are read, and printed byte for byte as it prints them. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "fixture_tables.h"
 
 typedef struct tally {

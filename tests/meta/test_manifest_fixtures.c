@@ -2,9 +2,6 @@
  * Every manifest and manifest list of the fixtures is read; those in Avro are written again into memory, read back and
  * compared: entries, the metas that the list records for them, and the schema text of the container.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "fixture_tables.h"
 #include "format/avro/avro.h"
 #include "manifest_compare.h"

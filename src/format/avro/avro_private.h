@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "format/avro/avro.h"
 #include "format/format.h"
+#include "types/builder.h"
 
 /* ---- schema ---- */
 
@@ -134,7 +135,8 @@ typedef struct tl_avro_in {
     tl_bytes_view schema_json;
     const tl_avro_schema *schema; /* RECORD */
     int null_branch;              /* of the old top-level union ["null", record]; -1: there is none */
-    tl_buf raw;                   /* the block as stored, if it had to be read */
+    tl_buf window;                /* bytes of `file` from window_pos on */
+    int64_t window_pos;
     tl_buf plain;                 /* decompressed */
     tl_arena arena;
 } tl_avro_in;
@@ -174,5 +176,79 @@ tl_status tl_avro__out_record(tl_avro_out *out, tl_error *err);
 tl_status tl_avro__out_finish(tl_avro_out *out, tl_error *err);
 /** Removes the file unless it was finished. */
 void tl_avro__out_deinit(tl_avro_out *out);
+
+/* ---- columns: data files ---- */
+
+/** The schema JSON that the reference writes for a table's ROW; TL_E_INVALID for types and names that Avro has not. */
+tl_status tl_avro__type_schema(const tl_type *row_type, tl_buf *out, tl_error *err);
+/** Whether a MAP or MULTISET is an Avro map: its keys are CHAR or VARCHAR. Others are arrays of entries. */
+bool tl_avro__is_string_map(const tl_type *map);
+
+/** How the values of one field of the file become values of a column's type. */
+typedef enum tl_avro_op {
+    TL_AVRO_OP_SKIP,
+    TL_AVRO_OP_BOOL,
+    TL_AVRO_OP_INT,
+    TL_AVRO_OP_TIME_MICROS,
+    TL_AVRO_OP_F32,
+    TL_AVRO_OP_F64,
+    TL_AVRO_OP_F32_TO_F64,
+    TL_AVRO_OP_BYTES,
+    TL_AVRO_OP_FIXED,
+    TL_AVRO_OP_DECIMAL,
+    TL_AVRO_OP_DECIMAL_FIXED,
+    TL_AVRO_OP_TIMESTAMP,
+    TL_AVRO_OP_LIST,
+    TL_AVRO_OP_MAP,     /* Avro map */
+    TL_AVRO_OP_ENTRIES, /* array of records of a key and a value */
+    TL_AVRO_OP_ROW
+} tl_avro_op;
+
+typedef struct tl_avro_node tl_avro_node;
+struct tl_avro_node {
+    tl_avro_op op;
+    int8_t null_branch;           /* index of null in the union around the value; -1: no union */
+    const tl_avro_schema *schema; /* without that union */
+    const tl_type *type;          /* borrowed; NULL for SKIP */
+    tl_phys phys;
+    int64_t ticks_per_second; /* TIMESTAMP: of the stored numbers */
+    int32_t target;           /* field of the ROW around it */
+    int32_t n;                /* LIST 1, MAP and ENTRIES 2 (key, value); ROW: fields of the file, in its order */
+    tl_avro_node *children;
+    int32_t n_absent; /* ROW: fields of the type that the file has not */
+    int32_t *absent;
+};
+
+/** Resolve a file's record against the ROW wanted: a node of op ROW. `row_type` and `record` must outlive it. */
+tl_status tl_avro__node_create(const tl_type *row_type, const tl_avro_schema *record, tl_avro_node *out, tl_error *err);
+void tl_avro__node_deinit(tl_avro_node *node);
+
+/** A scalar, in the form of the node's type. */
+typedef union tl_avro_scalar {
+    int64_t i; /* BOOL, I8 to I64 */
+    float f32;
+    double f64;
+    tl_i128 i128;
+    tl_ts96 ts96;
+    tl_bytes_view bytes;
+} tl_avro_scalar;
+/** Read a scalar (not null); false if the bytes are wrong. */
+bool tl_avro__read_scalar(tl_avro_cursor *c, const tl_avro_node *node, tl_avro_scalar *out);
+/** Read a value of any kind, null included, into a builder of the node's type; TL_E_CORRUPT without a message if it is wrong. */
+tl_status tl_avro__read_value(tl_avro_cursor *c, const tl_avro_node *node, tl_builder *builder);
+
+tl_status tl_avro__reader_open(tl_fs *fs, const char *path, int64_t bytes, const tl_read_spec *spec, tl_reader **out, tl_error *err);
+/** The file's schema as a ROW. */
+tl_status tl_avro__file_type(tl_fs *fs, const char *path, const tl_type **out, tl_error *err);
+tl_status tl_avro__writer_create(tl_fs *fs, const char *path, const tl_write_spec *spec, tl_file_writer **out, tl_error *err);
+
+/** Statistics of the columns written: bounds of all types that can be compared, and null counts. */
+typedef struct tl_avro_stats {
+    int32_t n;
+    tl_column_stats *cols;
+} tl_avro_stats;
+tl_status tl_avro__stats_init(tl_avro_stats *stats, int32_t n, tl_error *err);
+tl_status tl_avro__stats_add(tl_avro_stats *stats, const tl_batch *batch, tl_error *err);
+void tl_avro__stats_deinit(tl_avro_stats *stats);
 
 #endif

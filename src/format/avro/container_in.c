@@ -14,6 +14,8 @@
  */
 #include "format/avro/avro_private.h"
 
+#define READ_AHEAD_BYTES (1 << 20)
+
 /* What a decompressed block may have: far above the usual 64 kB, and in proportion to the bytes that are there. */
 static size_t block_bytes_max(size_t packed_bytes)
 {
@@ -21,18 +23,23 @@ static size_t block_bytes_max(size_t packed_bytes)
     return packed_bytes > ((size_t)INT32_MAX - cap) / 256 ? (size_t)INT32_MAX : cap + 256 * packed_bytes;
 }
 
-/* Bytes [pos, pos + len) of the file: in place, or read into `buf`. The caller has checked the range. */
-static tl_status fetch(tl_avro_in *in, tl_buf *buf, int64_t pos, size_t len, tl_bytes_view *out, tl_error *err)
+/* Bytes [pos, pos + len) of the file: in place, or out of a window that is read ahead. The caller has checked the range. */
+static tl_status fetch(tl_avro_in *in, int64_t pos, size_t len, tl_bytes_view *out, tl_error *err)
 {
     if (in->memory.data != NULL) {
         *out = (tl_bytes_view){in->memory.data + pos, len};
         return TL_OK;
     }
-    buf->len = 0;
-    if (tl_buf_reserve(buf, len) != TL_OK)
-        return tl_nomem(err, "Avro block");
-    TL_TRY(tl_file_read_at(in->file, pos, buf->data, len, err));
-    *out = (tl_bytes_view){buf->data, len};
+    if (pos < in->window_pos || len > in->window.len || (size_t)(pos - in->window_pos) > in->window.len - len) {
+        size_t ahead = (size_t)TL_MIN(in->bytes - pos, (int64_t)TL_MAX(len, (size_t)READ_AHEAD_BYTES));
+        in->window.len = 0;
+        if (tl_buf_reserve(&in->window, ahead) != TL_OK)
+            return tl_nomem(err, "Avro block");
+        TL_TRY(tl_file_read_at(in->file, pos, in->window.data, ahead, err));
+        in->window.len = ahead;
+        in->window_pos = pos;
+    }
+    *out = (tl_bytes_view){in->window.data + (pos - in->window_pos), len};
     return TL_OK;
 }
 
@@ -98,7 +105,7 @@ static tl_status read_header(tl_avro_in *in, tl_bytes_view *schema, tl_bytes_vie
     size_t most = (size_t)TL_MIN(in->bytes, TL_AVRO_HEADER_BYTES_MAX);
     for (size_t len = TL_MIN(most, (size_t)16384);; len = TL_MIN(most, len * 2)) {
         tl_bytes_view head = {NULL, 0};
-        TL_TRY(fetch(in, &in->raw, 0, len, &head, err));
+        TL_TRY(fetch(in, 0, len, &head, err));
         tl_avro_cursor c = {head.data, head.data + head.len};
         header_result result = parse_header(&c, schema, codec, in->sync);
         if (result == HEADER_OK) {
@@ -123,7 +130,7 @@ tl_status tl_avro__in_open(tl_avro_in *in, tl_bytes_view memory, tl_file *file, 
     if (schema.data == NULL)
         return tl_error_set(err, TL_E_CORRUPT, "header has no avro.schema");
     in->schema_json = schema;
-    if (memory.data == NULL) { /* in->raw is used again */
+    if (memory.data == NULL) { /* the window moves on */
         char *copy = tl_arena_strndup(&in->arena, (const char *)schema.data, schema.len);
         if (copy == NULL)
             return tl_nomem(err, "Avro schema");
@@ -138,7 +145,7 @@ tl_status tl_avro__in_open(tl_avro_in *in, tl_bytes_view memory, tl_file *file, 
 
 void tl_avro__in_deinit(tl_avro_in *in)
 {
-    tl_buf_deinit(&in->raw);
+    tl_buf_deinit(&in->window);
     tl_buf_deinit(&in->plain);
     tl_arena_deinit(&in->arena);
 }
@@ -185,7 +192,7 @@ tl_status tl_avro__in_next(tl_avro_in *in, tl_bytes_view *data, int64_t *n_recor
         return TL_OK;
     in->block_no++;
     tl_bytes_view head = {NULL, 0};
-    TL_TRY(fetch(in, &in->raw, in->pos, (size_t)TL_MIN(in->bytes - in->pos, 20), &head, err));
+    TL_TRY(fetch(in, in->pos, (size_t)TL_MIN(in->bytes - in->pos, 20), &head, err));
     tl_avro_cursor c = {head.data, head.data + head.len};
     int64_t count, size;
     if (!tl_avro__read_long(&c, &count) || !tl_avro__read_long(&c, &size))
@@ -195,7 +202,7 @@ tl_status tl_avro__in_next(tl_avro_in *in, tl_bytes_view *data, int64_t *n_recor
         return tl_error_set(err, TL_E_CORRUPT, "block %lld: %lld bytes at %lld, where the file ends at %lld", (long long)in->block_no,
                             (long long)size, (long long)at, (long long)in->bytes);
     tl_bytes_view packed = {NULL, 0};
-    TL_TRY(fetch(in, &in->raw, at, (size_t)size + 16, &packed, err));
+    TL_TRY(fetch(in, at, (size_t)size + 16, &packed, err));
     packed.len -= 16;
     if (memcmp(packed.data + packed.len, in->sync, 16) != 0)
         return tl_error_set(err, TL_E_CORRUPT, "block %lld: sync marker mismatch at byte %lld", (long long)in->block_no,
