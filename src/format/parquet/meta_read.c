@@ -237,9 +237,17 @@ static tl_status read_path(tl_thrift_cursor *c, const tl_thrift_field *f, tl_pq_
     return TL_OK;
 }
 
+/* A writer uses number 15 for something else; what nobody needs must not spoil the footer. */
+static bool is_foreign_field(const tl_thrift_field *f)
+{
+    return (f->id == 14 && f->type != TL_THRIFT_I64) || (f->id == 15 && f->type != TL_THRIFT_I32);
+}
+
 static tl_status on_column_meta(tl_thrift_cursor *c, const tl_thrift_field *f, void *out)
 {
     tl_pq_column_meta *meta = out;
+    if (is_foreign_field(f))
+        return tl_thrift__skip(c, f);
     switch (f->id) {
     case 1:
         return read_enum(c, f, &meta->type);

@@ -261,9 +261,10 @@ static int64_t take_levels(const tl_pq_leaf *leaf, int64_t *rows, bool *is_end)
         *is_end = false;
         return n;
     }
+    /* Not `for (…; left > 0 || rep[i] != 0; i++)`: gcc 12 takes that for strlen(). */
     int64_t i = 0;
-    for (int64_t left = *rows; left > 0 || rep[i] != 0; i++)
-        left -= rep[i] == 0;
+    for (int64_t left = *rows; rep[i] != 0 || left-- > 0;)
+        i++;
     *rows = 0;
     *is_end = true;
     return i;
