@@ -100,6 +100,9 @@ static tl_status open_file(tl_lsm__writer *writer, tl_error *err)
     };
     tl_status status =
         path == NULL ? tl_nomem(err, "file name") : writer->format->create(config->fs, path, &spec, &writer->open, err);
+    if (status != TL_OK && path != NULL)
+        (void)tl_fs_remove(config->fs, path,
+                           /* err= */ NULL); /* it may have got as far as making the file; the name is ours alone */
     tl_free(path);
     if (status != TL_OK) {
         drop_open_file(writer);

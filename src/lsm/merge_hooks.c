@@ -367,8 +367,8 @@ static tl_status look_up(tl_lsm__changelog *changelog, const tl_groups *groups, 
 }
 
 /* The groups' records of level 0 with each high record at its place. */
-static tl_status select_with_before(group_builder *b, const tl_merge_engine *engine, const tl_groups *groups, const lookup_call *call,
-                                    tl_error *err)
+static tl_status select_with_before(group_builder *b, const tl_merge_engine *engine, const tl_groups *groups,
+                                    const lookup_call *call, tl_error *err)
 {
     for (uint32_t g = 0; g < groups->n_groups; g++) {
         tl_rowref before = call->before[g];

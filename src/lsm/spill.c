@@ -98,13 +98,14 @@ tl_status tl_lsm__spill_create(tl_lsm_config *config, tl_lsm__spill **out, tl_er
     tl_status status = spill->path == NULL ? tl_nomem(err, "spill file") : TL_OK;
     if (status == TL_OK && spill->codec != TL_CODEC_NONE)
         status = tl_compressor_create(spill->codec, /* level= */ 1, &spill->compressor, err);
-    if (status == TL_OK)
+    if (status == TL_OK) {
+        spill->created = true; /* also if it fails, it may have got as far as making the file */
         status = tl_error_wrap(err, tl_fs_create(spill->fs, spill->path, &spill->file, err), "spill of the write buffer");
+    }
     if (status != TL_OK) {
         tl_lsm__spill_free(spill);
         return status;
     }
-    spill->created = true;
     *out = spill;
     return TL_OK;
 }

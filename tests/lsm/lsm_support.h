@@ -79,8 +79,9 @@ static inline bool same_values(const row *a, const row *b)
 
 static inline void print_row(const char *what, const row *r)
 {
-    printf("  %s: k=%d t=%d a=%s%lld b=%s%d s=%s%d kind=%s seq=%lld\n", what, r->k, r->t, r->has_a ? "" : "NULL ", (long long)r->a,
-           r->has_b ? "" : "NULL ", r->b, r->has_s ? "" : "NULL ", r->s, tl_row_kind_text(r->kind), (long long)r->seq);
+    printf("  %s: k=%d t=%d a=%s%lld b=%s%d s=%s%d kind=%s seq=%lld\n", what, r->k, r->t, r->has_a ? "" : "NULL ",
+           (long long)r->a, r->has_b ? "" : "NULL ", r->b, r->has_s ? "" : "NULL ", r->s, tl_row_kind_text(r->kind),
+           (long long)r->seq);
 }
 
 /* Equal as sets (both are sorted here). */
@@ -126,8 +127,9 @@ static inline tl_column *make_column(const tl_type *type, const row *items, size
         if (!has)
             status = tl_builder_null(builder);
         else if (column == 1 || column == 3)
-            status = tl_builder_bytes(builder, text, (size_t)snprintf(text, sizeof text, "%c%03d", column == 1 ? 't' : 'b',
-                                                                      column == 1 ? r->t : r->b));
+            status = tl_builder_bytes(
+                builder, text,
+                (size_t)snprintf(text, sizeof text, "%c%03d", column == 1 ? 't' : 'b', column == 1 ? r->t : r->b));
         else
             status = tl_builder_int(builder, column == 0 ? r->k : column == 2 ? r->a : r->s);
         assert_int_equal(status, TL_OK);

@@ -19,7 +19,8 @@ static world open_world(const char *const *options)
 static void open_writer(world *w)
 {
     tl_error err;
-    assert_ok(tl_bucket_writer_create(w->config, NO_PARTITION, 0, w->config->total_buckets, w->live.items, w->live.n, NULL, &w->writer, &err),
+    assert_ok(tl_bucket_writer_create(w->config, NO_PARTITION, 0, w->config->total_buckets, w->live.items, w->live.n, NULL,
+                                      &w->writer, &err),
               &err);
 }
 
@@ -125,7 +126,8 @@ static void small_files_are_compacted_in_order(void **state)
         assert_content_in_order(&w);
         assert_true(w.live.n <= 3);
     }
-    assert_int_equal(count_files(w.fs, "/t/bucket-0"), 12 + 5); /* nothing else lies there: 12 flushed, a rewrite at each second commit from the third on */
+    assert_int_equal(count_files(w.fs, "/t/bucket-0"),
+                     12 + 5); /* nothing else lies there: 12 flushed, a rewrite at each second commit from the third on */
     close_world(&w);
 }
 
@@ -157,7 +159,8 @@ static void a_full_compaction_joins_small_files(void **state)
 static void files_roll_at_the_target_size(void **state)
 {
     (void)state;
-    static const char *const options[] = {"bucket", "1", "bucket-key", "k", "write-only", "true", "target-file-size", "10 kb", NULL};
+    static const char *const options[] = {"bucket",           "1",     "bucket-key", "k", "write-only", "true",
+                                          "target-file-size", "10 kb", NULL};
     world w = open_world(options);
     open_writer(&w);
     for (int i = 0; i < 10; i++)

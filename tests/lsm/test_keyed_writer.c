@@ -11,8 +11,11 @@ typedef struct setup {
     engine engine;
     const char *producer;
     const char *buffer_bytes;
+    const char *target_bytes;
     bool threads;
     bool write_only;
+    bool not_spillable;
+    bool row_deduplicate;
 } setup;
 
 typedef struct world {
@@ -23,10 +26,10 @@ typedef struct world {
     tl_pool *pool;
     tl_bucket_writer *writer;
     tl_file_list live;
-    rows history;    /* every record that the table took, in order */
+    rows history;     /* every record that the table took, in order */
     size_t committed; /* records of `history` that are committed */
-    rows since;      /* records since the last commit, for producer input */
-    rows replayed;   /* the table as the changelog tells it */
+    rows since;       /* records since the last commit, for producer input */
+    rows replayed;    /* the table as the changelog tells it */
 } world;
 
 /* ---- the model ---- */
@@ -87,11 +90,21 @@ static void model_content(engine e, const rows *history, size_t n, rows *out)
         for (; j < n && compare_keys(&sorted.items[i], &sorted.items[j]) == 0; j++) {
             const row *r = &sorted.items[j];
             switch (e) {
-            case DEDUPLICATE: acc = *r; break;
-            case SEQUENCE: fold_sequence(&acc, r); break;
-            case PARTIAL: fold_partial(&acc, r); break;
-            case AGGREGATION: fold_aggregation(&acc, r); break;
-            case GROUP: fold_group(&acc, r); break;
+            case DEDUPLICATE:
+                acc = *r;
+                break;
+            case SEQUENCE:
+                fold_sequence(&acc, r);
+                break;
+            case PARTIAL:
+                fold_partial(&acc, r);
+                break;
+            case AGGREGATION:
+                fold_aggregation(&acc, r);
+                break;
+            case GROUP:
+                fold_group(&acc, r);
+                break;
             }
         }
         if (!tl_kind_is_retract(acc.kind))
@@ -106,19 +119,35 @@ static void model_content(engine e, const rows *history, size_t n, rows *out)
 static void open_writer(world *w)
 {
     tl_error err;
-    assert_ok(tl_bucket_writer_create(w->config, NO_PARTITION, 0, 1, w->live.items, w->live.n, w->pool, &w->writer, &err), &err);
+    assert_ok(tl_bucket_writer_create(w->config, NO_PARTITION, 0, 1, w->live.items, w->live.n, w->pool, &w->writer, &err),
+              &err);
 }
 
 static void open_world(world *w, setup s, uint64_t seed)
 {
-    const char *options[40] = {"bucket", "1", "num-sorted-run.compaction-trigger", "3", "target-file-size", "20 kb", "changelog-producer",
-                               s.producer, "write-buffer-size", s.buffer_bytes, "write-only", s.write_only ? "true" : "false"};
-    int n = 12;
+    const char *options[40] = {"bucket",
+                               "1",
+                               "num-sorted-run.compaction-trigger",
+                               "3",
+                               "target-file-size",
+                               s.target_bytes,
+                               "changelog-producer",
+                               s.producer,
+                               "write-buffer-size",
+                               s.buffer_bytes,
+                               "write-only",
+                               s.write_only ? "true" : "false",
+                               "write-buffer-spillable",
+                               s.not_spillable ? "false" : "true",
+                               "changelog-producer.row-deduplicate",
+                               s.row_deduplicate ? "true" : "false"};
+    int n = 16;
     static const char *const by_engine[][8] = {
         [DEDUPLICATE] = {NULL},
         [SEQUENCE] = {"sequence.field", "s", NULL},
         [PARTIAL] = {"merge-engine", "partial-update", "ignore-delete", "true", NULL},
-        [AGGREGATION] = {"merge-engine", "aggregation", "fields.a.aggregate-function", "sum", "fields.b.aggregate-function", "max", NULL},
+        [AGGREGATION] = {"merge-engine", "aggregation", "fields.a.aggregate-function", "sum", "fields.b.aggregate-function",
+                         "max", NULL},
         [GROUP] = {"merge-engine", "partial-update", "fields.s.sequence-group", "a,b", NULL},
     };
     for (int i = 0; by_engine[s.engine][i] != NULL; i++)
@@ -317,18 +346,23 @@ static void run_history(setup s, uint64_t seed, int steps)
 
 static void run_histories(setup s, uint64_t seed)
 {
-    for (uint64_t i = 0; i < 6; i++) {
+    static const char *const buffers[] = {"40 kb", "256 mb", "3 kb"};
+    static const char *const targets[] = {"20 kb", "1 kb", "128 mb"};
+    for (uint64_t i = 0; i < 9; i++) {
         s.threads = i % 2 == 1;
-        s.buffer_bytes = i % 3 == 0 ? "40 kb" : "256 mb";
-        run_history(s, seed + i, 120);
+        s.not_spillable = i % 4 == 3;
+        s.row_deduplicate = i % 4 == 2;
+        s.buffer_bytes = buffers[i % 3];
+        s.target_bytes = targets[i / 3];
+        run_history(s, seed + i, 100);
     }
 }
 
-#define HISTORY_TEST(NAME, ENGINE, PRODUCER)                                                                                     \
-    static void NAME(void **state)                                                                                               \
-    {                                                                                                                            \
-        (void)state;                                                                                                             \
-        run_histories((setup){.engine = ENGINE, .producer = PRODUCER}, test_seed(1));                                           \
+#define HISTORY_TEST(NAME, ENGINE, PRODUCER)                                          \
+    static void NAME(void **state)                                                    \
+    {                                                                                 \
+        (void)state;                                                                  \
+        run_histories((setup){.engine = ENGINE, .producer = PRODUCER}, test_seed(1)); \
     }
 HISTORY_TEST(deduplicate_keeps_the_last_record, DEDUPLICATE, "none")
 HISTORY_TEST(deduplicate_tells_its_input, DEDUPLICATE, "input")
@@ -350,8 +384,29 @@ HISTORY_TEST(sequence_group_keeps_the_newest, GROUP, "none")
 static void write_only_tables_never_compact(void **state)
 {
     (void)state;
+    setup s = {
+        .engine = DEDUPLICATE, .producer = "input", .buffer_bytes = "40 kb", .target_bytes = "20 kb", .write_only = true};
     for (uint64_t seed = 1; seed < 4; seed++)
-        run_history((setup){.engine = DEDUPLICATE, .producer = "input", .buffer_bytes = "40 kb", .write_only = true}, seed, 60);
+        run_history(s, seed, 60);
+}
+
+/* Far more runs than are merged at once. */
+static void hundreds_of_spilled_runs_make_one_flush(void **state)
+{
+    (void)state;
+    static const setup setups[] = {
+        {.engine = DEDUPLICATE, .producer = "input", .buffer_bytes = "100 b", .target_bytes = "128 mb"},
+        {.engine = DEDUPLICATE, .producer = "none", .buffer_bytes = "100 b", .target_bytes = "128 mb"},
+        {.engine = AGGREGATION, .producer = "none", .buffer_bytes = "100 b", .target_bytes = "128 mb"},
+    };
+    for (size_t i = 0; i < TL_ARRAY_LEN(setups); i++) {
+        world w;
+        open_world(&w, setups[i], i);
+        for (int n = 0; n < 300; n++)
+            write_rows(&w);
+        commit(&w, /* wait= */ true, /* full= */ false);
+        close_world(&w);
+    }
 }
 
 int main(void)
@@ -374,6 +429,7 @@ int main(void)
         cmocka_unit_test(sequence_group_with_lookup_changelog),
         cmocka_unit_test(sequence_group_keeps_the_newest),
         cmocka_unit_test(write_only_tables_never_compact),
+        cmocka_unit_test(hundreds_of_spilled_runs_make_one_flush),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,8 +115,9 @@ static void size_amplification_follows_the_known_sequence(void **state)
 {
     (void)state;
     tl_lsm_config config = make_config(25, 0, 1);
-    static const int64_t expected[][5] = {{2},     {3},  {4},     {1, 4},    {6}, {1, 6},  {8},        {1, 8},       {1, 1, 8},
-                                          {11},    {1, 11}, {1, 1, 11}, {14}, {1, 14}, {1, 1, 14}, {1, 1, 1, 14}, {18}};
+    static const int64_t expected[][5] = {{2},  {3},     {4},        {1, 4},        {6},     {1, 6},
+                                          {8},  {1, 8},  {1, 1, 8},  {11},          {1, 11}, {1, 1, 11},
+                                          {14}, {1, 14}, {1, 1, 14}, {1, 1, 1, 14}, {18}};
     int64_t sizes[8] = {1};
     size_t n = 1;
     tl_lsm__picker picker;

@@ -36,7 +36,8 @@ static void assert_same_batch(const tl_batch *a, const tl_batch *b)
 
 static const tl_type *all_types(void)
 {
-    return test_type("ROW<a BOOLEAN, b TINYINT, c SMALLINT, d INT, e BIGINT, f FLOAT, g DOUBLE, h DECIMAL(10, 2), i DECIMAL(30, 3), j STRING, "
+    return test_type("ROW<a BOOLEAN, b TINYINT, c SMALLINT, d INT, e BIGINT, f FLOAT, g DOUBLE, h DECIMAL(10, 2), i "
+                     "DECIMAL(30, 3), j STRING, "
                      "k VARBINARY(20), l DATE, m TIME(3), n TIMESTAMP(3), o TIMESTAMP(6), p TIMESTAMP(9), q ARRAY<INT>, "
                      "r MAP<STRING, ARRAY<BIGINT>>, s ROW<x INT, y ROW<z STRING>>, t MULTISET<STRING>, u INT NOT NULL>");
 }
