@@ -55,7 +55,7 @@ typedef enum relation { REL_EQ, REL_LT, REL_LE } relation;
         }                                                                                                                        \
     }
 #define AS_IS(v) (v)
-#define TS96_KEY(v) (((tl_i128)(v).millis << 32) | (uint32_t)(v).nanos)
+#define TS96_KEY(v) ((tl_i128)(v).millis * 4294967296 + (v).nanos)
 DEFINE_COMPARE(compare_u8, uint8_t, AS_IS)
 DEFINE_COMPARE(compare_i8, int8_t, AS_IS)
 DEFINE_COMPARE(compare_i16, int16_t, AS_IS)
