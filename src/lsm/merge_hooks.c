@@ -121,7 +121,7 @@ static tl_status lookup_read_merge(void *ctx, const tl_merge_engine *engine, con
 {
     (void)ctx;
     (void)source_levels;
-    group_builder b = {0};
+    TL_CLEANUP(group_builder_deinit) group_builder b = {0};
     bool shrunk = false, shrunk_to_one = false;
     TL_TRY(group_builder_init(&b, groups->starts[groups->n_groups], groups->n_groups, err));
     for (uint32_t g = 0; g < groups->n_groups; g++) {
@@ -136,7 +136,6 @@ static tl_status lookup_read_merge(void *ctx, const tl_merge_engine *engine, con
     tl_status status = !shrunk         ? tl_merge_groups(engine, groups, /* always_call= */ false, out, err)
                        : shrunk_to_one ? merge_in_two(engine, groups, &b, out, err)
                                        : merge_selected(engine, groups, &b, /* shrunk_to_one= */ false, out, err);
-    group_builder_deinit(&b);
     return status;
 }
 
@@ -391,7 +390,7 @@ static tl_status select_with_before(group_builder *b, const tl_merge_engine *eng
 static tl_status lookup_merge_call(tl_lsm__changelog *changelog, const tl_merge_engine *engine, const tl_groups *groups,
                                    lookup_call *call, tl_batch **out, tl_error *err)
 {
-    group_builder b = {0};
+    TL_CLEANUP(group_builder_deinit) group_builder b = {0};
     TL_TRY(lookup_call_init(call, groups, err));
     TL_TRY(look_up(changelog, groups, call, err));
     TL_TRY(group_builder_init(&b, (size_t)groups->starts[groups->n_groups] + call->n_asked, groups->n_groups, err));
@@ -400,7 +399,6 @@ static tl_status lookup_merge_call(tl_lsm__changelog *changelog, const tl_merge_
     tl_groups selected = {call->sources, call->n_sources, b.refs, b.starts, b.n_groups};
     if (status == TL_OK)
         status = tl_merge_groups(engine, &selected, /* always_call= */ true, &merged, err);
-    group_builder_deinit(&b);
     TL_TRY(status);
     if (merged->n_rows != groups->n_groups)
         return tl_error_set(err, TL_E_INTERNAL, "merge of %u keys gave %lld rows", groups->n_groups, (long long)merged->n_rows);
