@@ -249,15 +249,18 @@ tl_status tl_stats_spec_parse(const char *text, tl_stats_spec *out, tl_error *er
     (*n_cols = -1 if all were). */
 tl_status tl_simple_stats_build(const tl_type *const *types, const char *const *names, const tl_column_stats *stats, const tl_stats_spec *specs,
                                 int32_t n, bool dense, tl_simple_stats *out, char ***cols, int32_t *n_cols, tl_error *err);
-/** Bounds per field of `row_type` from stored stats (dense or not) for tl_predicate_may_match(); `arena` owns what is decoded… */
+/** Bounds per field of a ROW from stored statistics, for tl_predicate_may_match(). */
 typedef struct tl_bounds {
     int32_t n;
-    tl_col_bounds *cols;
-    tl_batch *min; /* decoded rows that cols point into */
-    tl_batch *max;
+    tl_col_bounds *cols; /* of each field; unknown ones have no min and max, and null_count -1 */
+    tl_column **columns; /* what cols point into: two rows, least and greatest; NULL if not decoded. Owned */
 } tl_bounds;
+/** Decode stored bounds (dense or not) of `row_type`, the columns that the file was written with. */
 tl_status tl_simple_stats_bounds(const tl_simple_stats *stats, const tl_type *row_type, char *const *dense_cols, int32_t n_dense_cols,
                                  tl_bounds *out, tl_error *err);
+/** The same for the fields with used[i] only (NULL: all): a plan over many wide files decodes what its filter looks at. */
+tl_status tl_simple_stats_bounds_of(const tl_simple_stats *stats, const tl_type *row_type, const bool *used, char *const *dense_cols,
+                                    int32_t n_dense_cols, tl_bounds *out, tl_error *err);
 void tl_bounds_deinit(tl_bounds *bounds);
 void tl_simple_stats_deinit(tl_simple_stats *stats);
 

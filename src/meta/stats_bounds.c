@@ -3,42 +3,81 @@
 #include "meta/meta_private.h"
 #include "types/binary_row.h"
 
-/*
- * The ROW that the stored bounds have, and where each of its fields belongs: place[k] is the field of `row_type`, or -1 for
- * a name it does not have. Such a field is read as a BIGINT, which any slot of a row can be, and left aside.
- */
-static tl_status stored_type(const tl_type *row_type, char *const *names, int32_t n, int32_t *place, const tl_type **out, tl_error *err)
+/* The stored rows: their columns, and the builders of those that are wanted. */
+typedef struct stored {
+    int32_t n;
+    const tl_field *fields;
+    tl_field *dense;        /* the fields, if they had to be put together */
+    int32_t *place;         /* field of the ROW wanted, -1: none */
+    tl_builder **builders;  /* NULL: not wanted */
+} stored;
+
+static void stored_deinit(stored *st)
 {
-    TL_CLEANUP(tl_type_unrefp) const tl_type *filler = NULL;
-    TL_TRY(tl_type_create(TL_BIGINT, true, 0, 0, &filler, err));
-    TL_CLEANUP(tl_freep) tl_field *fields = tl_calloc((size_t)n + 1, sizeof *fields);
-    if (fields == NULL)
+    for (int32_t k = 0; st->builders != NULL && k < st->n; k++)
+        tl_builder_free(st->builders[k]);
+    tl_free(st->builders);
+    tl_free(st->place);
+    tl_free(st->dense);
+}
+
+/* The fields that the stored rows have: those of the ROW, or those that the file names. */
+static tl_status stored_fields(stored *st, const tl_type *row_type, char *const *names, tl_error *err)
+{
+    if (names == NULL) {
+        st->fields = row_type->fields;
+        for (int32_t k = 0; k < st->n; k++)
+            st->place[k] = k;
+        return TL_OK;
+    }
+    if ((st->dense = tl_calloc((size_t)st->n, sizeof *st->dense)) == NULL)
         return tl_nomem(err, "statistics");
+    for (int32_t k = 0; k < st->n; k++) {
+        st->place[k] = tl_type_field_index(row_type, names[k]);
+        st->dense[k].name = names[k]; /* borrowed, as is the type; a column that the ROW has not is passed over */
+        st->dense[k].type = st->place[k] < 0 ? NULL : row_type->fields[st->place[k]].type;
+    }
+    st->fields = st->dense;
+    return TL_OK;
+}
+
+static tl_status stored_init(stored *st, int32_t n, const tl_type *row_type, const bool *used, char *const *names, tl_error *err)
+{
+    st->n = n;
+    st->place = tl_calloc((size_t)n, sizeof *st->place);
+    st->builders = tl_calloc((size_t)n, sizeof *st->builders);
+    if (st->place == NULL || st->builders == NULL)
+        return tl_nomem(err, "statistics");
+    TL_TRY(stored_fields(st, row_type, names, err));
     for (int32_t k = 0; k < n; k++) {
-        place[k] = tl_type_field_index(row_type, names[k]);
-        fields[k] = (tl_field){.name = names[k], .id = k, .type = place[k] < 0 ? filler : row_type->fields[place[k]].type};
+        if (st->place[k] >= 0 && (used == NULL || used[st->place[k]]))
+            TL_TRY(tl_builder_create(st->fields[k].type, &st->builders[k], err));
     }
-    return tl_type_create_row(/* nullable= */ false, fields, n, out, err);
+    return TL_OK;
 }
 
-static void place_bounds(const tl_simple_stats *stats, const int32_t *place, tl_bounds *out)
+/* Both rows into the builders, then each builder's column to its place. */
+static tl_status decode(const tl_simple_stats *stats, stored *st, tl_bounds *out, tl_error *err)
 {
-    for (int32_t k = 0; k < out->min->n_cols; k++) {
-        if (place[k] < 0)
+    /* A view on the fields, not a type of its own: making one for each file would cost more than reading the file's bounds. */
+    const tl_type view = {.kind = TL_ROW, .n_fields = st->n, .fields = (tl_field *)st->fields};
+    TL_TRY(tl_binary_row_read(tl_bytes_view_of(stats->min), &view, /* with_arity= */ true, st->builders, err));
+    TL_TRY(tl_binary_row_read(tl_bytes_view_of(stats->max), &view, /* with_arity= */ true, st->builders, err));
+    for (int32_t k = 0; k < st->n; k++) {
+        if (st->builders[k] == NULL)
             continue;
-        tl_col_bounds *col = &out->cols[place[k]];
-        col->min = tl_col_is_null(out->min->cols[k], 0) ? NULL : out->min->cols[k];
-        col->max = tl_col_is_null(out->max->cols[k], 0) ? NULL : out->max->cols[k];
-        if (k < stats->n)
-            col->null_count = stats->null_counts[k];
+        int32_t i = st->place[k];
+        tl_column_unref(TL_STEAL(out->columns[i])); /* a name that is listed twice */
+        TL_TRY(tl_builder_finish(st->builders[k], &out->columns[i], err));
+        const tl_column *col = out->columns[i];
+        out->cols[i] = (tl_col_bounds){
+            .min = tl_col_is_null(col, 0) ? NULL : col,
+            .max = tl_col_is_null(col, 1) ? NULL : col,
+            .min_row = 0,
+            .max_row = 1,
+            .null_count = k < stats->n ? stats->null_counts[k] : -1,
+        };
     }
-}
-
-static tl_status decode(const tl_simple_stats *stats, const tl_type *type, const int32_t *place, tl_bounds *out, tl_error *err)
-{
-    TL_TRY(tl_binary_row_decode(tl_bytes_view_of(stats->min), type, /* with_arity= */ true, &out->min, err));
-    TL_TRY(tl_binary_row_decode(tl_bytes_view_of(stats->max), type, /* with_arity= */ true, &out->max, err));
-    place_bounds(stats, place, out);
     return TL_OK;
 }
 
@@ -48,36 +87,31 @@ static bool is_empty(const tl_simple_stats *stats)
     return stats->min.len < 4 || tl_read_be32(stats->min.data) == 0 || stats->max.len < 4 || tl_read_be32(stats->max.data) == 0;
 }
 
-static tl_status fill(const tl_simple_stats *stats, const tl_type *row_type, char *const *dense_cols, int32_t n_dense_cols, tl_bounds *out,
-                      tl_error *err)
+static tl_status bounds_init(tl_bounds *bounds, int32_t n, tl_error *err)
 {
-    int32_t n = n_dense_cols < 0 ? row_type->n_fields : n_dense_cols;
-    if (is_empty(stats) || n == 0)
-        return TL_OK;
-    TL_CLEANUP(tl_freep) int32_t *place = tl_calloc((size_t)n, sizeof *place);
-    if (place == NULL)
+    bounds->n = n;
+    bounds->cols = tl_calloc((size_t)n + 1, sizeof *bounds->cols);
+    bounds->columns = tl_calloc((size_t)n + 1, sizeof *bounds->columns);
+    if (bounds->cols == NULL || bounds->columns == NULL)
         return tl_nomem(err, "statistics");
-    TL_CLEANUP(tl_type_unrefp) const tl_type *type = NULL;
-    if (n_dense_cols >= 0) {
-        TL_TRY(stored_type(row_type, dense_cols, n, place, &type, err));
-    } else {
-        type = tl_type_ref(row_type);
-        for (int32_t i = 0; i < n; i++)
-            place[i] = i;
-    }
-    return tl_error_wrap(err, decode(stats, type, place, out, err), "statistics");
+    for (int32_t i = 0; i < n; i++)
+        bounds->cols[i].null_count = -1;
+    return TL_OK;
 }
 
-tl_status tl_simple_stats_bounds(const tl_simple_stats *stats, const tl_type *row_type, char *const *dense_cols, int32_t n_dense_cols,
-                                 tl_bounds *out, tl_error *err)
+tl_status tl_simple_stats_bounds_of(const tl_simple_stats *stats, const tl_type *row_type, const bool *used, char *const *dense_cols,
+                                    int32_t n_dense_cols, tl_bounds *out, tl_error *err)
 {
-    tl_bounds bounds = {.n = row_type->n_fields};
-    bounds.cols = tl_calloc((size_t)bounds.n + 1, sizeof *bounds.cols);
-    if (bounds.cols == NULL)
-        return tl_nomem(err, "statistics");
-    for (int32_t i = 0; i < bounds.n; i++)
-        bounds.cols[i].null_count = -1;
-    tl_status status = fill(stats, row_type, dense_cols, n_dense_cols, &bounds, err);
+    tl_bounds bounds = {0};
+    stored st = {0};
+    int32_t n = n_dense_cols < 0 ? row_type->n_fields : n_dense_cols;
+    tl_status status = bounds_init(&bounds, row_type->n_fields, err);
+    if (status == TL_OK && n > 0 && !is_empty(stats)) {
+        status = stored_init(&st, n, row_type, used, n_dense_cols < 0 ? NULL : dense_cols, err);
+        if (status == TL_OK)
+            status = tl_error_wrap(err, decode(stats, &st, &bounds, err), "statistics");
+        stored_deinit(&st);
+    }
     if (status != TL_OK)
         tl_bounds_deinit(&bounds);
     else
@@ -85,10 +119,17 @@ tl_status tl_simple_stats_bounds(const tl_simple_stats *stats, const tl_type *ro
     return status;
 }
 
+tl_status tl_simple_stats_bounds(const tl_simple_stats *stats, const tl_type *row_type, char *const *dense_cols, int32_t n_dense_cols,
+                                 tl_bounds *out, tl_error *err)
+{
+    return tl_simple_stats_bounds_of(stats, row_type, /* used= */ NULL, dense_cols, n_dense_cols, out, err);
+}
+
 void tl_bounds_deinit(tl_bounds *bounds)
 {
-    tl_batch_free(bounds->min);
-    tl_batch_free(bounds->max);
+    for (int32_t i = 0; bounds->columns != NULL && i < bounds->n; i++)
+        tl_column_unref(bounds->columns[i]);
+    tl_free(bounds->columns);
     tl_free(bounds->cols);
     *bounds = (tl_bounds){0};
 }

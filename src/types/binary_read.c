@@ -215,6 +215,8 @@ static tl_status read_row(container *in, const tl_type *row_type, tl_builder *co
     if (in->bytes.len < fixed)
         return tl_error_set(in->err, TL_E_CORRUPT, "binary row: %zu bytes for %d fields", in->bytes.len, row_type->n_fields);
     for (int32_t i = 0; i < row_type->n_fields; i++) {
+        if (builders[i] == NULL)
+            continue;
         const tl_field *field = &row_type->fields[i];
         const uint8_t *slot = in->bytes.data + header + 8 * (size_t)i;
         tl_status status = tl_bit_get(in->bytes.data, 8 + i)

@@ -15,7 +15,7 @@ tl_status tl_binary_row_append(tl_buf *buf, const tl_column *const *cols, int32_
 tl_status tl_binary_rows(const tl_column *const *cols, int32_t n_cols, int64_t n_rows, tl_buf *data, int64_t *offsets, tl_error *err);
 /** Decode into a batch of one row. Types as in `row_type`, whose fields are read as nullable where a null is stored. */
 tl_status tl_binary_row_decode(tl_bytes_view row, const tl_type *row_type, bool with_arity, tl_batch **out, tl_error *err);
-/** Append the row's fields to one builder each. */
+/** Append the row's fields to one builder each; a field whose builder is NULL is passed over. */
 tl_status tl_binary_row_read(tl_bytes_view row, const tl_type *row_type, bool with_arity, tl_builder *const *builders, tl_error *err);
 
 /** Paimon's bucket number of each row (default function, §7): abs(murmur(bucket key row) % n). */

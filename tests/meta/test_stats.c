@@ -82,7 +82,8 @@ static void check_truncation(const char *min, const char *max, int32_t n, const 
         assert_null(bounds.cols[0].min);
         assert_null(bounds.cols[0].max);
     } else {
-        tl_bytes_view got_min = tl_col_bytes(bounds.cols[0].min, 0), got_max = tl_col_bytes(bounds.cols[0].max, 0);
+        tl_bytes_view got_min = tl_col_bytes(bounds.cols[0].min, bounds.cols[0].min_row),
+                      got_max = tl_col_bytes(bounds.cols[0].max, bounds.cols[0].max_row);
         if (!tl_bytes_equal(got_min, view(wanted_min)) || !tl_bytes_equal(got_max, view(wanted_max)))
             fail_msg("truncate(%d) of '%s' and '%s' is '%.*s' and '%.*s'", n, min, max, (int)got_min.len, (const char *)got_min.data,
                      (int)got_max.len, (const char *)got_max.data);
@@ -195,7 +196,7 @@ static void statistics_of_all_columns_keep_unknown_ones_as_null(void **state)
     tl_bounds bounds = {0};
     assert_ok(tl_simple_stats_bounds(&s.stats, row, NULL, -1, &bounds, &err), &err);
     assert_null(bounds.cols[0].min);
-    assert_true(tl_bytes_equal(tl_col_bytes(bounds.cols[1].max, 0), view("zz")));
+    assert_true(tl_bytes_equal(tl_col_bytes(bounds.cols[1].max, bounds.cols[1].max_row), view("zz")));
     tl_bounds_deinit(&bounds);
     drop(&s, row);
 }
@@ -212,6 +213,12 @@ static void columns_that_the_schema_no_longer_has_are_passed_over(void **state)
     assert_int_equal(bounds.cols[0].null_count, 10);
     assert_int_equal(bounds.cols[1].null_count, -1);
     assert_int_equal(tl_col_i32(bounds.cols[2].min, 0), -5);
+    tl_bounds_deinit(&bounds);
+    const bool used[3] = {true, true, false};
+    assert_ok(tl_simple_stats_bounds_of(&s.stats, other, used, s.cols, s.n_cols, &bounds, &err), &err);
+    assert_int_equal(bounds.cols[0].null_count, 10);
+    assert_null(bounds.cols[2].min); /* not asked for */
+    assert_int_equal(bounds.cols[2].null_count, -1);
     tl_bounds_deinit(&bounds);
     tl_type_unref(other);
     drop(&s, row);
