@@ -227,12 +227,6 @@ tl_status tl_snapshot_format(const tl_snapshot *s, tl_bytes *out, tl_error *err)
     return tl_meta__json_finish(&w, out, err);
 }
 
-static bool dup_str(const char *from, char **to)
-{
-    *to = NULL;
-    return from == NULL || (*to = tl_strdup(from)) != NULL;
-}
-
 tl_status tl_snapshot_dup(const tl_snapshot *from, tl_snapshot **out, tl_error *err)
 {
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *to = tl_calloc(1, sizeof *to);
@@ -240,12 +234,15 @@ tl_status tl_snapshot_dup(const tl_snapshot *from, tl_snapshot **out, tl_error *
         return tl_nomem(err, "snapshot");
     *to = *from;
     to->properties = (tl_options){0};
-    /* All are run, so that no pointer of `from` is left in `to`. */
-    bool ok = dup_str(from->base_manifest_list, &to->base_manifest_list) & dup_str(from->delta_manifest_list, &to->delta_manifest_list) &
-              dup_str(from->changelog_manifest_list, &to->changelog_manifest_list) & dup_str(from->index_manifest, &to->index_manifest) &
-              dup_str(from->commit_user, &to->commit_user) & dup_str(from->statistics, &to->statistics) &
-              (tl_options_dup(&from->properties, &to->properties) == TL_OK);
-    if (!ok)
+    char **texts[] = {&to->base_manifest_list, &to->delta_manifest_list, &to->changelog_manifest_list,
+                      &to->index_manifest,     &to->commit_user,         &to->statistics};
+    bool ok = true;
+    for (size_t i = 0; i < TL_ARRAY_LEN(texts); i++) { /* all of them, so that nothing of `from` is left */
+        const char *text = *texts[i];
+        *texts[i] = text == NULL ? NULL : tl_strdup(text);
+        ok = ok && (text == NULL || *texts[i] != NULL);
+    }
+    if (!ok || tl_options_dup(&from->properties, &to->properties) != TL_OK)
         return tl_nomem(err, "snapshot");
     *out = TL_STEAL(to);
     return TL_OK;

@@ -330,6 +330,49 @@ static void cut_or_changed_files_are_refused_or_read(void **state)
     tl_type_unref(type);
 }
 
+/* Every allocation of writing and reading fails once: an error, and nothing left behind (checked by the sanitizer). */
+static void failing_allocations_leave_nothing_behind(void **state)
+{
+    (void)state;
+    uint64_t rng = test_seed(25);
+    tl_error err;
+    const tl_type *type = test_type("ROW<i INT, s STRING, d DECIMAL(30, 2), m MAP<INT, STRING>, r ROW<x STRING>>");
+    tl_batch *in = random_batch(type, 10, &rng);
+    bool reached = true;
+    for (uint64_t nth = 1; reached; nth++) {
+        tl_fs *fs = memory_fs();
+        tl_file_writer *w = NULL;
+        tl_write_result result = {0};
+        tl_reader *reader = NULL;
+        tl_batch *out = NULL;
+        const tl_type *schema = NULL;
+        tl_alloc_fail_at(nth);
+        tl_status status = tl_format_avro.create(fs, "/f", &(tl_write_spec){.row_type = type, .compression = "zstd", .with_stats = true}, &w, &err);
+        if (status == TL_OK)
+            status = w->ops->write(w, in, &err);
+        if (status == TL_OK)
+            status = w->ops->finish(w, &result, &err);
+        if (status == TL_OK)
+            status = tl_format_avro.open(fs, "/f", 0, &(tl_read_spec){.row_type = type, .with_row_numbers = true}, &reader, &err);
+        if (status == TL_OK)
+            status = tl_reader_next(reader, &out, &err);
+        if (status == TL_OK)
+            status = tl_format_avro.schema(fs, "/f", &schema, &err);
+        reached = tl_alloc_count() >= nth;
+        tl_alloc_fail_at(0);
+        assert_true(status == (reached ? TL_E_NOMEM : TL_OK));
+        tl_type_unref(schema);
+        tl_batch_free(out);
+        tl_reader_free(reader);
+        tl_write_result_deinit(&result);
+        if (w != NULL)
+            w->ops->free(w);
+        tl_fs_unref(fs);
+    }
+    tl_batch_free(in);
+    tl_type_unref(type);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +384,7 @@ int main(void)
         cmocka_unit_test(a_null_in_a_column_that_has_none_is_refused),
         cmocka_unit_test(a_file_tells_its_columns),
         cmocka_unit_test(cut_or_changed_files_are_refused_or_read),
+        cmocka_unit_test(failing_allocations_leave_nothing_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

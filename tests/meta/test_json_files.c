@@ -306,6 +306,78 @@ static void snapshots_that_lack_something_are_refused_by_its_name(void **state)
     assert_fails(tl_snapshot_parse(view("{\"id\":1.5}"), &snap, &err), TL_E_CORRUPT, &err, "'id'");
 }
 
+/* Every allocation fails once: an error, and nothing left behind (checked by the sanitizer). */
+static void failing_allocations_leave_nothing_behind(void **state)
+{
+    (void)state;
+    static const char schema_text[] =
+        "{\"version\":2,\"id\":0,\"fields\":[{\"id\":0,\"name\":\"a\",\"type\":\"INT NOT NULL\",\"description\":\"d\",\"defaultValue\":\"1\"},"
+        "{\"id\":1,\"name\":\"r\",\"type\":{\"type\":\"ROW\",\"fields\":[{\"id\":2,\"name\":\"x\",\"type\":\"INT\"}]}},{\"id\":3,\"name\":\"m\","
+        "\"type\":{\"type\":\"MAP\",\"key\":\"INT\",\"value\":{\"type\":\"ARRAY\",\"element\":\"STRING\"}}}],\"highestFieldId\":3,"
+        "\"partitionKeys\":[\"a\"],\"primaryKeys\":[\"a\"],\"options\":{\"k\":\"v\"},\"comment\":\"c\"}";
+    static const char snapshot_text[] =
+        "{\"version\":3,\"id\":1,\"schemaId\":0,\"baseManifestList\":\"b\",\"deltaManifestList\":\"d\",\"changelogManifestList\":\"c\","
+        "\"indexManifest\":\"i\",\"commitUser\":\"u\",\"commitIdentifier\":1,\"commitKind\":\"COMPACT\",\"timeMillis\":5,\"statistics\":\"s\","
+        "\"properties\":{\"a\":\"b\"},\"tagCreateTime\":[2024,1,1,1,1],\"tagTimeRetained\":1.5}";
+    tl_error err;
+    tl_bytes_view texts[2] = {view(schema_text), view(snapshot_text)};
+    bool reached = true;
+    for (uint64_t nth = 1; reached; nth++) {
+        tl_table_schema *schema = NULL;
+        tl_snapshot *snap = NULL, *copy = NULL;
+        const tl_type *renumbered = NULL;
+        tl_bytes a = {0}, b = {0};
+        int32_t highest = -1;
+        tl_alloc_fail_at(nth);
+        tl_status status = tl_table_schema_parse(texts[0], &schema, &err);
+        if (status == TL_OK)
+            status = tl_schema_assign_ids(schema->row_type, &highest, &renumbered, &err);
+        if (status == TL_OK)
+            status = tl_table_schema_format(schema, &a, &err);
+        if (status == TL_OK)
+            status = tl_snapshot_parse(texts[1], &snap, &err);
+        if (status == TL_OK)
+            status = tl_snapshot_dup(snap, &copy, &err);
+        if (status == TL_OK)
+            status = tl_snapshot_format(copy, &b, &err);
+        reached = tl_alloc_count() >= nth;
+        tl_alloc_fail_at(0);
+        assert_true(status == (reached ? TL_E_NOMEM : TL_OK));
+        tl_bytes_deinit(&a);
+        tl_bytes_deinit(&b);
+        tl_snapshot_free(snap);
+        tl_snapshot_free(copy);
+        tl_type_unref(renumbered);
+        tl_table_schema_unref(schema);
+    }
+}
+
+/* Truncated and changed texts are read or refused, never worse. */
+static void cut_or_changed_texts_are_refused_or_read(void **state)
+{
+    (void)state;
+    uint64_t rng = test_seed(31);
+    tl_snapshot *good = minimal_snapshot(",\"properties\":{\"a\":\"b\"},\"tagCreateTime\":[2024,2,29,12,0,0,5000001],\"tagTimeRetained\":86400.5");
+    tl_error err;
+    tl_bytes text = {0};
+    assert_ok(tl_snapshot_format(good, &text, &err), &err);
+    for (int i = 0; i < 20000; i++) {
+        uint8_t *bad = tl_memdup(text.data, text.len);
+        size_t len = i % 3 == 0 ? test_random(&rng) % text.len : text.len;
+        for (uint64_t flips = test_random(&rng) % 3; flips > 0 && len > 0; flips--)
+            bad[test_random(&rng) % len] = (uint8_t)(test_random(&rng) % 2 ? test_random(&rng) : (uint64_t)"0123456789{}[],:\"-."[test_random(&rng) % 20]);
+        tl_snapshot *snap = NULL;
+        tl_bytes again = {0};
+        if (tl_snapshot_parse((tl_bytes_view){bad, len}, &snap, &err) == TL_OK)
+            assert_ok(tl_snapshot_format(snap, &again, &err), &err);
+        tl_bytes_deinit(&again);
+        tl_snapshot_free(snap);
+        tl_free(bad);
+    }
+    tl_bytes_deinit(&text);
+    tl_snapshot_free(good);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -321,6 +393,8 @@ int main(void)
         cmocka_unit_test(tags_carry_their_creation_time_and_retention),
         cmocka_unit_test(absent_numbers_stay_absent),
         cmocka_unit_test(snapshots_that_lack_something_are_refused_by_its_name),
+        cmocka_unit_test(failing_allocations_leave_nothing_behind),
+        cmocka_unit_test(cut_or_changed_texts_are_refused_or_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
