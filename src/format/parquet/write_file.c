@@ -187,7 +187,8 @@ static tl_status record_chunk(tl_pq_writer *writer, tl_pq_leaf *leaf, const tl_p
     size_t from = writer->metas.len;
     TL_TRY(append_struct(&writer->metas, tl_pq__put_column_meta(&meta, source, &writer->metas), from, &record.meta, &record.meta_bytes));
     from = writer->column_indexes.len;
-    if (source->order != TL_PQ_ORDER_NONE && !source->chunk_bounds.has_nan)
+    bool has_bounds = source->order != TL_PQ_ORDER_NONE && !source->chunk_bounds.has_nan;
+    if (has_bounds || source->chunk_values == 0)
         TL_TRY(append_struct(&writer->column_indexes, tl_pq__put_column_index(source, &writer->column_indexes), from, &record.column_index,
                              &record.column_index_bytes));
     from = writer->offset_indexes.len;
