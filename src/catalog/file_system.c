@@ -150,7 +150,8 @@ static int compare_names(const void *a, const void *b)
 typedef tl_status (*keep_fn)(tl_catalog *catalog, const char *dir, const char *name, bool *keep, tl_error *err);
 
 /* Names of the folders in `dir` that `keep` accepts, cut by `cut` characters, in byte order. */
-static tl_status list_folders(tl_catalog *catalog, const char *dir, keep_fn keep, size_t cut, char ***names, size_t *n, tl_error *err)
+static tl_status list_folders(tl_catalog *catalog, const char *dir, keep_fn keep, size_t cut, char ***names, size_t *n,
+                              tl_error *err)
 {
     tl_dir_entry *entries = NULL;
     size_t n_entries = 0, found = 0;
@@ -237,7 +238,8 @@ tl_status tl_catalog_drop_database(tl_catalog *catalog, const char *db, bool if_
 
 /* ---- tables ---- */
 
-tl_status tl_catalog_create_table(tl_catalog *catalog, const char *db, const char *table, const tl_table_schema *schema, tl_error *err)
+tl_status tl_catalog_create_table(tl_catalog *catalog, const char *db, const char *table, const tl_table_schema *schema,
+                                  tl_error *err)
 {
     TL_CLEANUP(tl_freep) char *db_path = NULL;
     TL_CLEANUP(tl_freep) char *path = NULL;

@@ -31,8 +31,8 @@ static tl_status grow(tl_entries *entries, tl_error *err)
     return TL_OK;
 }
 
-tl_status tl_entries_add(tl_entries *entries, tl_entry_kind kind, tl_bytes_view partition, int32_t bucket, int32_t total_buckets,
-                         const tl_data_file *file, tl_error *err)
+tl_status tl_entries_add(tl_entries *entries, tl_entry_kind kind, tl_bytes_view partition, int32_t bucket,
+                         int32_t total_buckets, const tl_data_file *file, tl_error *err)
 {
     TL_TRY(grow(entries, err));
     uint8_t *copy = tl_memdup(partition.data, partition.len);
@@ -139,8 +139,8 @@ static tl_status cancel_out(const tl_entries *entries, identity_table *table, ui
         } else if (entry->kind == TL_ENTRY_DELETE || fate[first] == DROP) {
             fate[i] = DROP;
         } else {
-            return tl_error_set(err, TL_E_CORRUPT, "file '%s' (bucket %d, level %d) is added twice", entry->file->name, entry->bucket,
-                                entry->file->level);
+            return tl_error_set(err, TL_E_CORRUPT, "file '%s' (bucket %d, level %d) is added twice", entry->file->name,
+                                entry->bucket, entry->file->level);
         }
     }
     return TL_OK;

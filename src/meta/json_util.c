@@ -121,5 +121,6 @@ tl_status tl_meta__json_finish(tl_json_writer *w, tl_bytes *out, tl_error *err)
     tl_json_writer_deinit(w);
     if (status == TL_OK)
         return TL_OK;
-    return status == TL_E_NOMEM ? tl_nomem(err, "JSON text") : tl_error_set(err, status, "JSON text: %s", tl_status_name(status));
+    return status == TL_E_NOMEM ? tl_nomem(err, "JSON text")
+                                : tl_error_set(err, status, "JSON text: %s", tl_status_name(status));
 }

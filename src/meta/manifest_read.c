@@ -3,7 +3,8 @@
 #include "meta/meta_private.h"
 
 /* The file's bytes. Its size is in the metadata that names it; another size means that it was cut off or replaced. */
-static tl_status load(tl_fs *fs, const tl_paths *paths, const char *name, int64_t bytes, char **path, tl_bytes *out, tl_error *err)
+static tl_status load(tl_fs *fs, const tl_paths *paths, const char *name, int64_t bytes, char **path, tl_bytes *out,
+                      tl_error *err)
 {
     TL_TRY(tl_meta__check_name("manifest", name, TL_E_CORRUPT, err));
     if ((*path = tl_paths_manifest(paths, name)) == NULL)
@@ -34,7 +35,9 @@ static tl_status decode_file(tl_fs *fs, const tl_paths *paths, const char *name,
 
 static tl_status check_version(int64_t version, tl_error *err)
 {
-    return version == TL_META_MANIFEST_VERSION ? TL_OK : tl_error_set(err, TL_E_UNSUPPORTED, "manifest version %lld", (long long)version);
+    return version == TL_META_MANIFEST_VERSION
+               ? TL_OK
+               : tl_error_set(err, TL_E_UNSUPPORTED, "manifest version %lld", (long long)version);
 }
 
 /* ---- manifests ---- */
@@ -49,7 +52,8 @@ static tl_status add_entry(tl_entries *out, const tl_meta__entry_record *record,
 {
     if (record->kind != TL_ENTRY_ADD && record->kind != TL_ENTRY_DELETE)
         return tl_error_set(err, TL_E_CORRUPT, "entry kind %lld", (long long)record->kind);
-    if (memchr(record->file.name.data, 0, record->file.name.len) != NULL || memchr(record->file.name.data, '/', record->file.name.len) != NULL)
+    if (memchr(record->file.name.data, 0, record->file.name.len) != NULL ||
+        memchr(record->file.name.data, '/', record->file.name.len) != NULL)
         return tl_error_set(err, TL_E_CORRUPT, "entry with the file name '%.*s'", (int)TL_MIN(record->file.name.len, 200),
                             (const char *)record->file.name.data);
     tl_data_file *file;
@@ -70,8 +74,8 @@ static tl_status decode_entries(tl_meta__records *records, void *ctx, tl_error *
         if (!more)
             return TL_OK;
         TL_TRY(check_version(record.version, err));
-        if (sink->filter == NULL || sink->filter(sink->ctx, record.partition, (int32_t)record.bucket, (int32_t)record.total_buckets,
-                                                 (int32_t)record.file.level))
+        if (sink->filter == NULL || sink->filter(sink->ctx, record.partition, (int32_t)record.bucket,
+                                                 (int32_t)record.total_buckets, (int32_t)record.file.level))
             TL_TRY(add_entry(sink->out, &record, err));
     }
 }
@@ -150,7 +154,8 @@ static tl_status decode_list(tl_meta__records *records, void *ctx, tl_error *err
     }
 }
 
-tl_status tl_manifest_list_read(tl_fs *fs, const tl_paths *paths, const char *name, int64_t bytes, tl_manifest_list *out, tl_error *err)
+tl_status tl_manifest_list_read(tl_fs *fs, const tl_paths *paths, const char *name, int64_t bytes, tl_manifest_list *out,
+                                tl_error *err)
 {
     size_t before = out->n;
     tl_status status = decode_file(fs, paths, name, bytes, &tl_meta__list_fields, decode_list, out, err);

@@ -2,22 +2,12 @@
    DataFileMeta, SimpleStats. */
 #include "meta/manifest_record.h"
 
-#define FIELD(STRUCT, NAME, MEMBER, KIND)                                                                                        \
-    {                                                                                                                            \
-        .name = NAME, .kind = TL_AVRO_##KIND, .offset = offsetof(STRUCT, MEMBER)                                                 \
-    }
-#define NULLABLE(STRUCT, NAME, MEMBER, KIND)                                                                                     \
-    {                                                                                                                            \
-        .name = NAME, .kind = TL_AVRO_##KIND, .nullable = true, .offset = offsetof(STRUCT, MEMBER)                               \
-    }
-#define NESTED(STRUCT, NAME, MEMBER, RECORD_TYPE)                                                                                \
-    {                                                                                                                            \
-        .name = NAME, .kind = TL_AVRO_RECORD, .offset = offsetof(STRUCT, MEMBER), .record = &(RECORD_TYPE)                       \
-    }
-#define RECORD_OF(FIELDS, STRUCT)                                                                                                \
-    {                                                                                                                            \
-        (FIELDS), (int32_t)TL_ARRAY_LEN(FIELDS), (uint32_t)sizeof(STRUCT)                                                        \
-    }
+#define FIELD(STRUCT, NAME, MEMBER, KIND) {.name = NAME, .kind = TL_AVRO_##KIND, .offset = offsetof(STRUCT, MEMBER)}
+#define NULLABLE(STRUCT, NAME, MEMBER, KIND) \
+    {.name = NAME, .kind = TL_AVRO_##KIND, .nullable = true, .offset = offsetof(STRUCT, MEMBER)}
+#define NESTED(STRUCT, NAME, MEMBER, RECORD_TYPE) \
+    {.name = NAME, .kind = TL_AVRO_RECORD, .offset = offsetof(STRUCT, MEMBER), .record = &(RECORD_TYPE)}
+#define RECORD_OF(FIELDS, STRUCT) {(FIELDS), (int32_t)TL_ARRAY_LEN(FIELDS), (uint32_t)sizeof(STRUCT)}
 
 static const tl_avro_field stats_field_list[] = {
     FIELD(tl_meta__stats_record, "_MIN_VALUES", min, BIN),

@@ -77,8 +77,8 @@ void tl_meta__stats_to_record(const tl_simple_stats *from, int64_t *counts, tl_m
 
 /** Records of a manifest or list, whatever its format (by its first bytes). `file` must outlive the reader. */
 typedef struct tl_meta__records tl_meta__records;
-tl_status tl_meta__records_open(tl_fs *fs, const char *path, tl_bytes_view file, const tl_avro_record *fields, tl_meta__records **out,
-                                tl_error *err);
+tl_status tl_meta__records_open(tl_fs *fs, const char *path, tl_bytes_view file, const tl_avro_record *fields,
+                                tl_meta__records **out, tl_error *err);
 /** As tl_avro_records_next(). */
 tl_status tl_meta__records_next(tl_meta__records *records, void *out, bool *more, tl_error *err);
 void tl_meta__records_free(tl_meta__records *records);

@@ -17,7 +17,8 @@ struct tl_meta__records {
 
 /* ---- one row of columns as a record ---- */
 
-static tl_status read_row(tl_column *const *cols, int64_t i, const tl_avro_record *fields, tl_buf *scratch, void *out, tl_error *err);
+static tl_status read_row(tl_column *const *cols, int64_t i, const tl_avro_record *fields, tl_buf *scratch, void *out,
+                          tl_error *err);
 
 /* Room in the scratch buffer, which was reserved for all arrays of the row; it must not move any more. */
 static void *take(tl_buf *scratch, size_t bytes)
@@ -79,7 +80,8 @@ static tl_status read_field(const tl_column *col, int64_t i, const tl_avro_field
     return tl_error_set(err, TL_E_INTERNAL, "field '%s' of a columnar manifest", f->name);
 }
 
-static tl_status read_row(tl_column *const *cols, int64_t i, const tl_avro_record *fields, tl_buf *scratch, void *out, tl_error *err)
+static tl_status read_row(tl_column *const *cols, int64_t i, const tl_avro_record *fields, tl_buf *scratch, void *out,
+                          tl_error *err)
 {
     for (int32_t f = 0; f < fields->n_fields; f++)
         TL_TRY(read_field(cols[f], i, &fields->fields[f], scratch, (char *)out + fields->fields[f].offset, err));
@@ -134,8 +136,8 @@ static bool starts_with(tl_bytes_view file, const char *magic)
     return file.len >= strlen(magic) && memcmp(file.data, magic, strlen(magic)) == 0;
 }
 
-tl_status tl_meta__records_open(tl_fs *fs, const char *path, tl_bytes_view file, const tl_avro_record *fields, tl_meta__records **out,
-                                tl_error *err)
+tl_status tl_meta__records_open(tl_fs *fs, const char *path, tl_bytes_view file, const tl_avro_record *fields,
+                                tl_meta__records **out, tl_error *err)
 {
     TL_CLEANUP(tl_meta__records_freep) tl_meta__records *r = tl_calloc(1, sizeof *r);
     if (r == NULL)

@@ -132,7 +132,8 @@ static void remove_files(tl_manifest_writer *w, tl_manifest_list *list, size_t k
     }
 }
 
-tl_status tl_manifest_write(tl_manifest_writer *w, const tl_manifest_entry *entries, size_t n, tl_manifest_list *out, tl_error *err)
+tl_status tl_manifest_write(tl_manifest_writer *w, const tl_manifest_entry *entries, size_t n, tl_manifest_list *out,
+                            tl_error *err)
 {
     size_t before = out->n, total = 0;
     for (size_t at = 0; at < n;) {
@@ -177,7 +178,8 @@ static tl_status append_meta(tl_avro_writer *writer, const tl_manifest_meta *met
     return tl_avro_writer_append(writer, &record, err);
 }
 
-static tl_status fill_list(tl_manifest_writer *w, const char *path, const tl_manifest_meta *metas, size_t n, int64_t *bytes, tl_error *err)
+static tl_status fill_list(tl_manifest_writer *w, const char *path, const tl_manifest_meta *metas, size_t n, int64_t *bytes,
+                           tl_error *err)
 {
     TL_CLEANUP(tl_avro_writer_freep) tl_avro_writer *writer = NULL;
     TL_TRY(tl_avro_writer_create(w->fs, path, &tl_meta__list_fields, w->compression, w->zstd_level, &writer, err));
@@ -189,7 +191,8 @@ static tl_status fill_list(tl_manifest_writer *w, const char *path, const tl_man
     return status == TL_OK ? tl_avro_writer_finish(writer, bytes, err) : status;
 }
 
-tl_status tl_manifest_list_write(tl_manifest_writer *w, const tl_manifest_meta *metas, size_t n, char **name, int64_t *bytes, tl_error *err)
+tl_status tl_manifest_list_write(tl_manifest_writer *w, const tl_manifest_meta *metas, size_t n, char **name, int64_t *bytes,
+                                 tl_error *err)
 {
     TL_CLEANUP(tl_freep) char *list_name = tl_strf("manifest-list-%s-%d", w->uuid, w->next_list++);
     TL_CLEANUP(tl_freep) char *path = list_name == NULL ? NULL : tl_paths_manifest(&w->paths, list_name);

@@ -26,7 +26,8 @@ tl_status tl_meta__json_finish(tl_json_writer *w, tl_bytes *out, tl_error *err);
 /* ---- numbered files ---- */
 
 /** N of files PREFIX-N in a folder, ascending; names that do not parse are left out. tl_free. */
-tl_status tl_meta__list_ids(tl_fs *fs, const tl_paths *paths, const char *dir, const char *prefix, int64_t **ids, size_t *n, tl_error *err);
+tl_status tl_meta__list_ids(tl_fs *fs, const tl_paths *paths, const char *dir, const char *prefix, int64_t **ids, size_t *n,
+                            tl_error *err);
 /** Decimal digits only, without overflow. */
 bool tl_meta__parse_id(const char *text, int64_t *out);
 /** Names that become part of a path: not empty, no separators, not "." or "..", no NUL or control characters. */
@@ -36,8 +37,8 @@ tl_status tl_meta__check_name(const char *kind, const char *name, tl_status stat
 
 /** Room for one more meta at list->items[list->n], to be filled before n is raised. */
 tl_status tl_meta__list_slot(tl_manifest_list *list, tl_manifest_meta **out, tl_error *err);
-tl_status tl_meta__partition_stats(const tl_manifest_entry *entries, size_t n, const tl_type *partition_type, tl_simple_stats *out,
-                                   tl_error *err);
+tl_status tl_meta__partition_stats(const tl_manifest_entry *entries, size_t n, const tl_type *partition_type,
+                                   tl_simple_stats *out, tl_error *err);
 /** out->min and out->max from columns of two rows, the bounds. */
 tl_status tl_meta__encode_bounds(tl_column *const *bounds, int32_t n, tl_simple_stats *out, tl_error *err);
 

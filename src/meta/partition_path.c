@@ -61,7 +61,8 @@ static size_t java_whitespace(const uint8_t *p, size_t left)
     if (left < 3 || (p[0] != 0xe1 && p[0] != 0xe2 && p[0] != 0xe3))
         return 0;
     uint32_t c = (uint32_t)(p[0] & 0x0f) << 12 | (uint32_t)(p[1] & 0x3f) << 6 | (p[2] & 0x3f);
-    bool space = c == 0x1680 || (c >= 0x2000 && c <= 0x200a && c != 0x2007) || c == 0x2028 || c == 0x2029 || c == 0x205f || c == 0x3000;
+    bool space =
+        c == 0x1680 || (c >= 0x2000 && c <= 0x200a && c != 0x2007) || c == 0x2028 || c == 0x2029 || c == 0x205f || c == 0x3000;
     return space ? 3 : 0;
 }
 
@@ -87,7 +88,8 @@ static tl_status append_value(tl_buf *out, tl_buf *value, const tl_column *col, 
     return tl_path_escape(text, out);
 }
 
-static tl_status append_level(tl_buf *out, tl_buf *value, const tl_batch *partition, int32_t i, const char *default_name, bool legacy_names)
+static tl_status append_level(tl_buf *out, tl_buf *value, const tl_batch *partition, int32_t i, const char *default_name,
+                              bool legacy_names)
 {
     const char *name = partition->type->fields[i].name;
     if (i > 0)

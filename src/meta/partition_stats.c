@@ -118,10 +118,12 @@ tl_status tl_meta__encode_bounds(tl_column *const *bounds, int32_t n, tl_simple_
 {
     tl_buf row = {0};
     for (int b = 0; b < 2; b++) {
-        tl_status status = tl_binary_row_append(&row, (const tl_column *const *)bounds, n, b, TL_KIND_INSERT, /* with_arity= */ true);
+        tl_status status =
+            tl_binary_row_append(&row, (const tl_column *const *)bounds, n, b, TL_KIND_INSERT, /* with_arity= */ true);
         if (status != TL_OK) {
             tl_buf_deinit(&row);
-            return status == TL_E_NOMEM ? tl_nomem(err, "statistics") : tl_error_set(err, status, "statistics do not fit a row");
+            return status == TL_E_NOMEM ? tl_nomem(err, "statistics")
+                                        : tl_error_set(err, status, "statistics do not fit a row");
         }
         *(b == 0 ? &out->min : &out->max) = tl_buf_steal(&row);
     }
@@ -138,8 +140,8 @@ static tl_status collect(partition_rows *rows, const tl_manifest_entry *entries,
     return TL_OK;
 }
 
-tl_status tl_meta__partition_stats(const tl_manifest_entry *entries, size_t n, const tl_type *partition_type, tl_simple_stats *out,
-                                   tl_error *err)
+tl_status tl_meta__partition_stats(const tl_manifest_entry *entries, size_t n, const tl_type *partition_type,
+                                   tl_simple_stats *out, tl_error *err)
 {
     partition_rows rows = {0};
     tl_simple_stats stats = {0};

@@ -96,7 +96,8 @@ static int compare_ids(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-tl_status tl_meta__list_ids(tl_fs *fs, const tl_paths *paths, const char *dir, const char *prefix, int64_t **ids, size_t *n, tl_error *err)
+tl_status tl_meta__list_ids(tl_fs *fs, const tl_paths *paths, const char *dir, const char *prefix, int64_t **ids, size_t *n,
+                            tl_error *err)
 {
     TL_CLEANUP(tl_freep) char *path = tl_paths_dir(paths, dir);
     if (path == NULL)

@@ -7,9 +7,9 @@
 typedef struct stored {
     int32_t n;
     const tl_field *fields;
-    tl_field *dense;        /* the fields, if they had to be put together */
-    int32_t *place;         /* field of the ROW wanted, -1: none */
-    tl_builder **builders;  /* NULL: not wanted */
+    tl_field *dense;       /* the fields, if they had to be put together */
+    int32_t *place;        /* field of the ROW wanted, -1: none */
+    tl_builder **builders; /* NULL: not wanted */
 } stored;
 
 static void stored_deinit(stored *st)
@@ -41,7 +41,8 @@ static tl_status stored_fields(stored *st, const tl_type *row_type, char *const 
     return TL_OK;
 }
 
-static tl_status stored_init(stored *st, int32_t n, const tl_type *row_type, const bool *used, char *const *names, tl_error *err)
+static tl_status stored_init(stored *st, int32_t n, const tl_type *row_type, const bool *used, char *const *names,
+                             tl_error *err)
 {
     st->n = n;
     st->place = tl_calloc((size_t)n, sizeof *st->place);
@@ -99,8 +100,8 @@ static tl_status bounds_init(tl_bounds *bounds, int32_t n, tl_error *err)
     return TL_OK;
 }
 
-tl_status tl_simple_stats_bounds_of(const tl_simple_stats *stats, const tl_type *row_type, const bool *used, char *const *dense_cols,
-                                    int32_t n_dense_cols, tl_bounds *out, tl_error *err)
+tl_status tl_simple_stats_bounds_of(const tl_simple_stats *stats, const tl_type *row_type, const bool *used,
+                                    char *const *dense_cols, int32_t n_dense_cols, tl_bounds *out, tl_error *err)
 {
     tl_bounds bounds = {0};
     stored st = {0};
@@ -119,8 +120,8 @@ tl_status tl_simple_stats_bounds_of(const tl_simple_stats *stats, const tl_type 
     return status;
 }
 
-tl_status tl_simple_stats_bounds(const tl_simple_stats *stats, const tl_type *row_type, char *const *dense_cols, int32_t n_dense_cols,
-                                 tl_bounds *out, tl_error *err)
+tl_status tl_simple_stats_bounds(const tl_simple_stats *stats, const tl_type *row_type, char *const *dense_cols,
+                                 int32_t n_dense_cols, tl_bounds *out, tl_error *err)
 {
     return tl_simple_stats_bounds_of(stats, row_type, /* used= */ NULL, dense_cols, n_dense_cols, out, err);
 }

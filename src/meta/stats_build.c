@@ -137,7 +137,8 @@ static tl_status append_bound(tl_builder *builder, const tl_column *bound)
 
 static tl_status append_bounds(tl_builder *builder, const tl_column_stats *stats, const tl_stats_spec *spec, tl_buf *scratch)
 {
-    bool has_min = stats->min != NULL && !tl_col_is_null(stats->min, 0), has_max = stats->max != NULL && !tl_col_is_null(stats->max, 0);
+    bool has_min = stats->min != NULL && !tl_col_is_null(stats->min, 0),
+         has_max = stats->max != NULL && !tl_col_is_null(stats->max, 0);
     bool truncate = spec->mode == TL_STATS_TRUNCATE;
     if (truncate && !(has_min && has_max)) {
         TL_TRY(tl_builder_null(builder));
@@ -175,7 +176,8 @@ static tl_status build_column(const tl_type *type, const tl_column_stats *stats,
 /* ---- all columns ---- */
 
 /* Names of the columns that are kept. */
-static tl_status kept_names(const char *const *names, const column_bounds *columns, int32_t n, int32_t n_kept, char ***out, tl_error *err)
+static tl_status kept_names(const char *const *names, const column_bounds *columns, int32_t n, int32_t n_kept, char ***out,
+                            tl_error *err)
 {
     char **kept = tl_calloc((size_t)n_kept + 1, sizeof *kept);
     if (kept == NULL)
@@ -193,7 +195,8 @@ static tl_status kept_names(const char *const *names, const column_bounds *colum
     return TL_OK;
 }
 
-static tl_status encode(const column_bounds *columns, int32_t n, int32_t n_kept, bool dense, tl_simple_stats *out, tl_error *err)
+static tl_status encode(const column_bounds *columns, int32_t n, int32_t n_kept, bool dense, tl_simple_stats *out,
+                        tl_error *err)
 {
     tl_column **bounds = tl_calloc((size_t)n_kept + 1, sizeof(tl_column *));
     out->null_counts = tl_calloc((size_t)n_kept + 1, sizeof *out->null_counts);
@@ -221,8 +224,9 @@ static tl_status build_columns(const tl_type *const *types, const tl_column_stat
     return status;
 }
 
-tl_status tl_simple_stats_build(const tl_type *const *types, const char *const *names, const tl_column_stats *stats, const tl_stats_spec *specs,
-                                int32_t n, bool dense, tl_simple_stats *out, char ***cols, int32_t *n_cols, tl_error *err)
+tl_status tl_simple_stats_build(const tl_type *const *types, const char *const *names, const tl_column_stats *stats,
+                                const tl_stats_spec *specs, int32_t n, bool dense, tl_simple_stats *out, char ***cols,
+                                int32_t *n_cols, tl_error *err)
 {
     column_bounds *columns = tl_calloc((size_t)n + 1, sizeof *columns);
     if (columns == NULL)

@@ -22,7 +22,8 @@ tl_status tl_tag_read(tl_fs *fs, const tl_paths *paths, const char *name, tl_sna
     return tl_error_wrap(err, status, "tag '%s'", name);
 }
 
-tl_status tl_tag_publish(tl_fs *fs, const tl_paths *paths, const char *name, const tl_snapshot *snap, bool replace, tl_error *err)
+tl_status tl_tag_publish(tl_fs *fs, const tl_paths *paths, const char *name, const tl_snapshot *snap, bool replace,
+                         tl_error *err)
 {
     TL_CLEANUP(tl_freep) char *path = NULL;
     TL_TRY(tag_path(paths, name, &path, err));

@@ -12,7 +12,8 @@ static int set_up(void **state)
 {
     tl_error err;
     fixture *f = calloc(1, sizeof *f);
-    static const char json[] = "{\"version\":3,\"id\":0,\"fields\":[{\"id\":0,\"name\":\"a\",\"type\":\"INT\"}],\"highestFieldId\":0}";
+    static const char json[] =
+        "{\"version\":3,\"id\":0,\"fields\":[{\"id\":0,\"name\":\"a\",\"type\":\"INT\"}],\"highestFieldId\":0}";
     assert_ok(tl_fs_memory(&f->fs, &err), &err);
     assert_ok(tl_catalog_open(f->fs, "file:///w/", &f->catalog, &err), &err);
     assert_ok(tl_table_schema_parse((tl_bytes_view){(const uint8_t *)json, strlen(json)}, &f->schema, &err), &err);
@@ -69,7 +70,8 @@ static void databases_are_created_listed_and_dropped(void **state)
     assert_ok(tl_catalog_list_databases(f->catalog, &names, &n, &err), &err);
     assert_names(names, n, "a db ");
     assert_ok(tl_catalog_create_table(f->catalog, "db", "t", f->schema, &err), &err);
-    assert_fails(tl_catalog_drop_database(f->catalog, "db", false, /* cascade= */ false, &err), TL_E_INVALID, &err, "not empty");
+    assert_fails(tl_catalog_drop_database(f->catalog, "db", false, /* cascade= */ false, &err), TL_E_INVALID, &err,
+                 "not empty");
     assert_ok(tl_catalog_drop_database(f->catalog, "db", false, /* cascade= */ true, &err), &err);
     assert_ok(tl_catalog_drop_database(f->catalog, "db", /* if_exists= */ true, false, &err), &err);
     assert_fails(tl_catalog_drop_database(f->catalog, "db", false, false, &err), TL_E_NOT_FOUND, &err, "'db'");

@@ -30,7 +30,12 @@ static const tl_avro_field outer_list[] = {
     {.name = "a", .kind = TL_AVRO_I32, .offset = offsetof(outer, a)},
     {.name = "b", .kind = TL_AVRO_I64, .nullable = true, .offset = offsetof(outer, b)},
     {.name = "text", .kind = TL_AVRO_STR, .nullable = true, .offset = offsetof(outer, text)},
-    {.name = "in", .kind = TL_AVRO_RECORD, .nullable = true, .offset = offsetof(outer, in), .record = &inner_record, .present_offset = offsetof(outer, in_present)},
+    {.name = "in",
+     .kind = TL_AVRO_RECORD,
+     .nullable = true,
+     .offset = offsetof(outer, in),
+     .record = &inner_record,
+     .present_offset = offsetof(outer, in_present)},
     {.name = "counts", .kind = TL_AVRO_NULL_I64S, .nullable = true, .offset = offsetof(outer, counts)},
     {.name = "ids", .kind = TL_AVRO_I32S, .nullable = true, .offset = offsetof(outer, ids)},
     {.name = "names", .kind = TL_AVRO_STRS, .nullable = true, .offset = offsetof(outer, names)},
@@ -115,20 +120,61 @@ static void missing_fields_are_null_and_unknown_ones_are_passed_over(void **stat
     tl_error err;
     opened o;
     outer r;
-    const char *schema =
-        RECORD("{\"name\":\"u1\",\"type\":{\"type\":\"map\",\"values\":[\"null\",\"double\",\"string\"]}},"
-               "{\"name\":\"text\",\"type\":[\"string\",\"null\"]},"
-               "{\"name\":\"u2\",\"type\":{\"type\":\"fixed\",\"name\":\"F\",\"size\":3}},"
-               "{\"name\":\"u3\",\"type\":{\"type\":\"enum\",\"name\":\"E\",\"symbols\":[\"A\",\"B\"]}},"
-               "{\"name\":\"u4\",\"type\":{\"type\":\"array\",\"items\":\"F\"}},"
-               "{\"name\":\"u5\",\"type\":\"n.s.E\"},{\"name\":\"u6\",\"type\":\"boolean\"},{\"name\":\"u7\",\"type\":\"float\"},"
-               "{\"name\":\"u8\",\"type\":{\"type\":\"array\",\"items\":\"null\"}},"
-               "{\"name\":\"a\",\"type\":\"long\"}");
-    static const uint8_t data[] = {
-        /* u1: one block of two with its size, then the end */ 3, 24, 2, 'k', 2, 0, 0, 0, 0, 0, 0, 0, 0, 2, 'l', 0, 0,
-        /* text */ 0, 4, 'h', 'i',
-        /* u2 */ 1, 2, 3, /* u3 */ 2, /* u4 */ 4, 1, 2, 3, 4, 5, 6, 0, /* u5 */ 0, /* u6 */ 1, /* u7 */ 0, 0, 0, 0,
-        /* u8: a billion nulls */ 0x80, 0xa8, 0xd6, 0xb9, 0x07, 0, /* a */ 13};
+    const char *schema = RECORD(
+        "{\"name\":\"u1\",\"type\":{\"type\":\"map\",\"values\":[\"null\",\"double\",\"string\"]}},"
+        "{\"name\":\"text\",\"type\":[\"string\",\"null\"]},"
+        "{\"name\":\"u2\",\"type\":{\"type\":\"fixed\",\"name\":\"F\",\"size\":3}},"
+        "{\"name\":\"u3\",\"type\":{\"type\":\"enum\",\"name\":\"E\",\"symbols\":[\"A\",\"B\"]}},"
+        "{\"name\":\"u4\",\"type\":{\"type\":\"array\",\"items\":\"F\"}},"
+        "{\"name\":\"u5\",\"type\":\"n.s.E\"},{\"name\":\"u6\",\"type\":\"boolean\"},{\"name\":\"u7\",\"type\":\"float\"},"
+        "{\"name\":\"u8\",\"type\":{\"type\":\"array\",\"items\":\"null\"}},"
+        "{\"name\":\"a\",\"type\":\"long\"}");
+    static const uint8_t data[] = {/* u1: one block of two with its size, then the end */ 3,
+                                   24,
+                                   2,
+                                   'k',
+                                   2,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   0,
+                                   2,
+                                   'l',
+                                   0,
+                                   0,
+                                   /* text */ 0,
+                                   4,
+                                   'h',
+                                   'i',
+                                   /* u2 */ 1,
+                                   2,
+                                   3,
+                                   /* u3 */ 2,
+                                   /* u4 */ 4,
+                                   1,
+                                   2,
+                                   3,
+                                   4,
+                                   5,
+                                   6,
+                                   0,
+                                   /* u5 */ 0,
+                                   /* u6 */ 1,
+                                   /* u7 */ 0,
+                                   0,
+                                   0,
+                                   0,
+                                   /* u8: a billion nulls */ 0x80,
+                                   0xa8,
+                                   0xd6,
+                                   0xb9,
+                                   0x07,
+                                   0,
+                                   /* a */ 13};
     assert_ok(open_one(&o, schema, data, sizeof data, &err), &err);
     assert_ok(read_only(&o, &r, &err), &err);
     assert_int_equal(r.a, -7);
@@ -148,12 +194,38 @@ static void arrays_come_in_any_number_of_blocks(void **state)
     tl_error err;
     opened o;
     outer r;
-    const char *schema = RECORD("{\"name\":\"counts\",\"type\":{\"type\":\"array\",\"items\":[\"null\",\"long\"]}},"
-                                "{\"name\":\"names\",\"type\":[\"null\",{\"type\":\"array\",\"items\":\"string\"}]},"
-                                "{\"name\":\"list\",\"type\":{\"type\":\"array\",\"items\":[\"null\",{\"type\":\"record\",\"name\":\"i\",\"fields\":["
-                                "{\"name\":\"s\",\"type\":\"bytes\"},{\"name\":\"x\",\"type\":\"int\"}]}]}},{\"name\":\"a\",\"type\":\"int\"}");
-    static const uint8_t data[] = {/* counts */ 2, 2, 10, 3, 4, 0, 2, 1, 0, /* names */ 2, 2, 2, 'x', 2, 0, 0,
-                                   /* list */ 6, 2, 2, 'p', 4, 0, 2, 0, 6, 0, /* a */ 2};
+    const char *schema = RECORD(
+        "{\"name\":\"counts\",\"type\":{\"type\":\"array\",\"items\":[\"null\",\"long\"]}},"
+        "{\"name\":\"names\",\"type\":[\"null\",{\"type\":\"array\",\"items\":\"string\"}]},"
+        "{\"name\":\"list\",\"type\":{\"type\":\"array\",\"items\":[\"null\",{\"type\":\"record\",\"name\":\"i\",\"fields\":["
+        "{\"name\":\"s\",\"type\":\"bytes\"},{\"name\":\"x\",\"type\":\"int\"}]}]}},{\"name\":\"a\",\"type\":\"int\"}");
+    static const uint8_t data[] = {/* counts */ 2,
+                                   2,
+                                   10,
+                                   3,
+                                   4,
+                                   0,
+                                   2,
+                                   1,
+                                   0,
+                                   /* names */ 2,
+                                   2,
+                                   2,
+                                   'x',
+                                   2,
+                                   0,
+                                   0,
+                                   /* list */ 6,
+                                   2,
+                                   2,
+                                   'p',
+                                   4,
+                                   0,
+                                   2,
+                                   0,
+                                   6,
+                                   0,
+                                   /* a */ 2};
     assert_ok(open_one(&o, schema, data, sizeof data, &err), &err);
     assert_ok(read_only(&o, &r, &err), &err);
     assert_int_equal(r.a, 1);
@@ -179,8 +251,9 @@ static void old_files_have_a_union_around_the_record(void **state)
     opened o;
     outer r;
     bool more = true;
-    const char *schema = "[\"null\"," RECORD("{\"name\":\"a\",\"type\":\"int\"},{\"name\":\"in\",\"type\":[\"null\",{\"type\":\"record\",\"name\":\"q\","
-                                             "\"fields\":[{\"name\":\"x\",\"type\":\"long\"}]}]}") "]";
+    const char *schema = "[\"null\"," RECORD(
+        "{\"name\":\"a\",\"type\":\"int\"},{\"name\":\"in\",\"type\":[\"null\",{\"type\":\"record\",\"name\":\"q\","
+        "\"fields\":[{\"name\":\"x\",\"type\":\"long\"}]}]}") "]";
     assert_ok(open_one(&o, schema, "\x02\x08\x02\x0a", 4, &err), &err);
     assert_ok(read_only(&o, &r, &err), &err);
     assert_int_equal(r.a, 4);
@@ -207,7 +280,11 @@ static void records_survive_writing_and_reading(void **state)
     assert_ok(tl_fs_memory(&fs, &err), &err);
     assert_ok(tl_avro_writer_create(fs, "/f", &outer_record, "zstd", 1, &w, &err), &err);
     for (int64_t i = 0; i < 20000; i++) {
-        outer r = {.a = i, .b = i % 2 ? TL_AVRO_ABSENT : i << 40, .text = view("text"), .in = {i, {NULL, 0}}, .in_present = i % 3 == 0};
+        outer r = {.a = i,
+                   .b = i % 2 ? TL_AVRO_ABSENT : i << 40,
+                   .text = view("text"),
+                   .in = {i, {NULL, 0}},
+                   .in_present = i % 3 == 0};
         r.counts = (tl_avro_longs){counts, (int32_t)(i % 5)};
         r.ids = (tl_avro_longs){ids, i % 4 == 3 ? -1 : 2};
         r.names = (tl_avro_strs){names, i % 4 == 2 ? -1 : 2};
@@ -275,7 +352,8 @@ static void schemas_that_do_not_fit_are_refused_by_the_field(void **state)
         {RECORD("{\"name\":\"a\",\"type\":[\"null\",\"int\",\"long\"]}"), TL_E_CORRUPT, "unexpected type union"},
         {RECORD("{\"name\":\"a\",\"type\":\"nothing\"}"), TL_E_CORRUPT, "unknown type 'nothing'"},
         {RECORD("{\"name\":\"a\"}"), TL_E_CORRUPT, "no name or type"},
-        {RECORD("{\"name\":\"a\",\"type\":\"int\"},{\"name\":\"z\",\"type\":[\"null\",\"r\"]}"), TL_E_UNSUPPORTED, "recursive type 'r'"},
+        {RECORD("{\"name\":\"a\",\"type\":\"int\"},{\"name\":\"z\",\"type\":[\"null\",\"r\"]}"), TL_E_UNSUPPORTED,
+         "recursive type 'r'"},
         {RECORD("{\"name\":\"a\",\"type\":{\"type\":\"fixed\",\"name\":\"f\",\"size\":-1}}"), TL_E_CORRUPT, "valid size"},
         {RECORD("{\"name\":\"a\",\"type\":[]}"), TL_E_CORRUPT, "no branches"},
         {"\"int\"", TL_E_CORRUPT, "int where a record is expected"},
@@ -296,7 +374,8 @@ static void schemas_nested_too_deep_are_refused(void **state)
     tl_error err;
     opened o;
     tl_buf schema = {0};
-    assert_int_equal(tl_buf_append_str(&schema, "{\"type\":\"record\",\"name\":\"r\",\"fields\":[{\"name\":\"a\",\"type\":"), TL_OK);
+    assert_int_equal(tl_buf_append_str(&schema, "{\"type\":\"record\",\"name\":\"r\",\"fields\":[{\"name\":\"a\",\"type\":"),
+                     TL_OK);
     for (int i = 0; i < 300; i++)
         assert_int_equal(tl_buf_append_str(&schema, "{\"type\":\"array\",\"items\":"), TL_OK);
     assert_int_equal(tl_buf_append_str(&schema, "\"int\""), TL_OK);
@@ -320,10 +399,14 @@ static void records_of_nothing_cost_nothing(void **state)
     outer r;
     tl_buf schema = {0};
     char *text = NULL;
-    assert_int_equal(tl_buf_append_str(&schema, "{\"type\":\"record\",\"name\":\"r\",\"fields\":[{\"name\":\"z\",\"type\":{\"type\":\"record\",\"name\":\"r0\",\"fields\":[]}}"),
+    assert_int_equal(tl_buf_append_str(&schema, "{\"type\":\"record\",\"name\":\"r\",\"fields\":[{\"name\":\"z\",\"type\":{"
+                                                "\"type\":\"record\",\"name\":\"r0\",\"fields\":[]}}"),
                      TL_OK);
     for (int i = 1; i <= 60; i++)
-        assert_int_equal(tl_buf_appendf(&schema, ",{\"name\":\"z%d\",\"type\":{\"type\":\"record\",\"name\":\"r%d\",\"fields\":[{\"name\":\"p\",\"type\":\"r%d\"},{\"name\":\"q\",\"type\":\"r%d\"}]}}", i, i, i - 1, i - 1),
+        assert_int_equal(tl_buf_appendf(&schema,
+                                        ",{\"name\":\"z%d\",\"type\":{\"type\":\"record\",\"name\":\"r%d\",\"fields\":[{"
+                                        "\"name\":\"p\",\"type\":\"r%d\"},{\"name\":\"q\",\"type\":\"r%d\"}]}}",
+                                        i, i, i - 1, i - 1),
                          TL_OK);
     assert_int_equal(tl_buf_append_str(&schema, ",{\"name\":\"a\",\"type\":\"int\"}]}"), TL_OK);
     assert_int_equal(tl_buf_steal_str(&schema, &text), TL_OK);
@@ -343,13 +426,15 @@ static void wrong_values_are_refused(void **state)
         size_t len;
         const char *part;
     } cases[] = {
-        {"{\"name\":\"a\",\"type\":\"long\"}", "\x80\x80\x80\x80\x20", 5, "'a'"},         /* beyond 32 bits */
-        {"{\"name\":\"a\",\"type\":\"int\"}", "\x80", 1, "'a'"},                          /* truncated */
-        {"{\"name\":\"a\",\"type\":[\"null\",\"int\"]}", "\x00", 1, "'a'"},               /* null */
-        {"{\"name\":\"a\",\"type\":[\"null\",\"int\"]}", "\x04\x02", 2, "'a'"},           /* no such branch */
+        {"{\"name\":\"a\",\"type\":\"long\"}", "\x80\x80\x80\x80\x20", 5, "'a'"}, /* beyond 32 bits */
+        {"{\"name\":\"a\",\"type\":\"int\"}", "\x80", 1, "'a'"},                  /* truncated */
+        {"{\"name\":\"a\",\"type\":[\"null\",\"int\"]}", "\x00", 1, "'a'"},       /* null */
+        {"{\"name\":\"a\",\"type\":[\"null\",\"int\"]}", "\x04\x02", 2, "'a'"},   /* no such branch */
         {"{\"name\":\"a\",\"type\":\"int\"},{\"name\":\"text\",\"type\":\"string\"}", "\x02\x0a\x61", 3, "'text'"},
-        {"{\"name\":\"a\",\"type\":\"int\"},{\"name\":\"text\",\"type\":\"string\"}", "\x02\x01\x61", 3, "'text'"}, /* negative length */
-        {"{\"name\":\"a\",\"type\":\"int\"},{\"name\":\"names\",\"type\":{\"type\":\"array\",\"items\":\"string\"}}", "\x02\x7e\x00", 3, "'names'"},
+        {"{\"name\":\"a\",\"type\":\"int\"},{\"name\":\"text\",\"type\":\"string\"}", "\x02\x01\x61", 3,
+         "'text'"}, /* negative length */
+        {"{\"name\":\"a\",\"type\":\"int\"},{\"name\":\"names\",\"type\":{\"type\":\"array\",\"items\":\"string\"}}",
+         "\x02\x7e\x00", 3, "'names'"},
         {"{\"name\":\"a\",\"type\":\"int\"}", "\x02\x02", 2, "after the last record"},
     };
     for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
@@ -380,18 +465,24 @@ static void broken_containers_are_refused(void **state)
     assert_fails(tl_avro_records_open(view("PAR1xxxx"), &outer_record, &records, &err), TL_E_CORRUPT, &err, "magic");
     tl_buf file = {0};
     put_header(&file, schema, "lzo");
-    assert_fails(tl_avro_records_open((tl_bytes_view){file.data, file.len}, &outer_record, &records, &err), TL_E_UNSUPPORTED, &err, "codec 'lzo'");
+    assert_fails(tl_avro_records_open((tl_bytes_view){file.data, file.len}, &outer_record, &records, &err), TL_E_UNSUPPORTED,
+                 &err, "codec 'lzo'");
     static const struct {
         int64_t count;
         int64_t bytes;
         const char *part;
-    } blocks[] = {{1, -1, "the file ends"}, {1, 1000, "the file ends"}, {1, INT64_MAX, "the file ends"}, {5, 1, "5 records in 1 bytes"}, {-1, 1, "-1 records"}, {1, 2, "sync marker"}};
+    } blocks[] = {{1, -1, "the file ends"},       {1, 1000, "the file ends"}, {1, INT64_MAX, "the file ends"},
+                  {5, 1, "5 records in 1 bytes"}, {-1, 1, "-1 records"},      {1, 2, "sync marker"}};
     for (size_t i = 0; i < TL_ARRAY_LEN(blocks); i++) {
         file.len = 0;
         put_header(&file, schema, "null");
         put_long(&file, blocks[i].count);
         put_long(&file, blocks[i].bytes);
-        assert_int_equal(tl_buf_append(&file, "\x02" "0123456789abcdef.", 18), TL_OK);
+        assert_int_equal(tl_buf_append(&file,
+                                       "\x02"
+                                       "0123456789abcdef.",
+                                       18),
+                         TL_OK);
         assert_ok(tl_avro_records_open((tl_bytes_view){file.data, file.len}, &outer_record, &records, &err), &err);
         assert_fails(tl_avro_records_next(records, &r, &more, &err), TL_E_CORRUPT, &err, blocks[i].part);
         tl_avro_records_free(records);

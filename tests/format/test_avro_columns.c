@@ -6,9 +6,11 @@
 
 static const char all_types[] =
     "ROW<b BOOLEAN, t TINYINT, s SMALLINT, i INT NOT NULL, l BIGINT, f FLOAT, d DOUBLE, d9 DECIMAL(9, 2), d18 DECIMAL(18, 0), "
-    "d38 DECIMAL(38, 10), c CHAR(3), v VARCHAR(20), st STRING NOT NULL, bi BINARY(4), by BYTES, da DATE, ti TIME(3), t3 TIMESTAMP(3), "
+    "d38 DECIMAL(38, 10), c CHAR(3), v VARCHAR(20), st STRING NOT NULL, bi BINARY(4), by BYTES, da DATE, ti TIME(3), t3 "
+    "TIMESTAMP(3), "
     "t6 TIMESTAMP(6), z3 TIMESTAMP(3) WITH LOCAL TIME ZONE, z6 TIMESTAMP(6) WITH LOCAL TIME ZONE NOT NULL, a ARRAY<INT>, "
-    "aa ARRAY<ARRAY<STRING NOT NULL> NOT NULL>, ms MAP<STRING NOT NULL, BIGINT>, mi MAP<INT, STRING>, mu MULTISET<STRING NOT NULL>, "
+    "aa ARRAY<ARRAY<STRING NOT NULL> NOT NULL>, ms MAP<STRING NOT NULL, BIGINT>, mi MAP<INT, STRING>, mu MULTISET<STRING NOT "
+    "NULL>, "
     "mui MULTISET<INT NOT NULL>, r ROW<x INT, y ROW<z STRING NOT NULL, w ARRAY<DOUBLE>>>, ar ARRAY<ROW<p INT, q DATE>>>";
 
 static tl_fs *memory_fs(void)
@@ -29,7 +31,8 @@ static tl_batch *random_batch(const tl_type *type, int64_t n, uint64_t *rng)
     return batch;
 }
 
-static void write_file(tl_fs *fs, const char *path, const tl_type *type, const char *compression, tl_batch *const *batches, int n, tl_write_result *result)
+static void write_file(tl_fs *fs, const char *path, const tl_type *type, const char *compression, tl_batch *const *batches,
+                       int n, tl_write_result *result)
 {
     tl_error err;
     tl_file_writer *w = NULL;
@@ -91,7 +94,8 @@ static void every_type_survives_every_codec(void **state)
         write_file(fs, "/f.avro", type, codecs[k], in, 2, &result);
         assert_int_equal(result.rows, 1001);
         assert_int_equal(result.n_stats, type->n_fields);
-        tl_batch *out = all_rows(open_file(fs, "/f.avro", &(tl_read_spec){.row_type = type, .batch_rows = 64, .with_row_numbers = true}));
+        tl_batch *out =
+            all_rows(open_file(fs, "/f.avro", &(tl_read_spec){.row_type = type, .batch_rows = 64, .with_row_numbers = true}));
         assert_int_equal(out->n_rows, 1001);
         for (int64_t i = 0; i < 1001; i++) {
             assert_same_rows(i < 700 ? in[0] : in[1], i < 700 ? i : i - 700, out, i);
@@ -112,7 +116,8 @@ static void columns_are_found_by_name_and_absent_ones_are_null(void **state)
     tl_error err;
     uint64_t rng = test_seed(22);
     tl_fs *fs = memory_fs();
-    const tl_type *type = test_type("ROW<a INT, b STRING, r ROW<x INT, y BIGINT>>"), *wanted = test_type("ROW<r ROW<n STRING, y BIGINT>, z DATE, a INT>");
+    const tl_type *type = test_type("ROW<a INT, b STRING, r ROW<x INT, y BIGINT>>"),
+                  *wanted = test_type("ROW<r ROW<n STRING, y BIGINT>, z DATE, a INT>");
     tl_batch *in = random_batch(type, 100, &rng);
     tl_write_result result = {0};
     write_file(fs, "/f", type, "zstd", &in, 1, &result);
@@ -128,7 +133,8 @@ static void columns_are_found_by_name_and_absent_ones_are_null(void **state)
     }
     const tl_type *wrong = test_type("ROW<a STRING>");
     tl_reader *reader = NULL;
-    assert_fails(tl_format_avro.open(fs, "/f", 0, &(tl_read_spec){.row_type = wrong}, &reader, &err), TL_E_CORRUPT, &err, "column 'a': the file has int");
+    assert_fails(tl_format_avro.open(fs, "/f", 0, &(tl_read_spec){.row_type = wrong}, &reader, &err), TL_E_CORRUPT, &err,
+                 "column 'a': the file has int");
     tl_type_unref(wrong);
     tl_batch_free(in);
     tl_batch_free(out);
@@ -160,7 +166,8 @@ static void an_exact_filter_leaves_rows_out_and_keeps_their_numbers(void **state
     assert_int_equal(result.stats[0].null_count, 0);
     tl_predicate *pred = NULL;
     assert_ok(tl_predicate_leaf(TL_PRED_EQ, 0, literal, &pred, &err), &err);
-    tl_batch *out = all_rows(open_file(fs, "/f", &(tl_read_spec){.row_type = type, .predicate = pred, .exact = true, .with_row_numbers = true}));
+    tl_batch *out = all_rows(
+        open_file(fs, "/f", &(tl_read_spec){.row_type = type, .predicate = pred, .exact = true, .with_row_numbers = true}));
     assert_int_equal(out->n_rows, 10);
     for (int i = 0; i < 10; i++)
         assert_int_equal(out->seq[i], i * 1000 + 7);
@@ -193,7 +200,8 @@ static void statistics_are_the_bounds_of_all_batches(void **state)
             for (int64_t i = 0; i < col->length && s->min != NULL; i++) {
                 if (tl_col_is_null(col, i))
                     continue;
-                int low = tl_column_compare(col, i, s->min, 0, false, true), high = tl_column_compare(col, i, s->max, 0, false, true);
+                int low = tl_column_compare(col, i, s->min, 0, false, true),
+                    high = tl_column_compare(col, i, s->max, 0, false, true);
                 assert_true(low >= 0 && high <= 0);
                 met_min = met_min || low == 0;
                 met_max = met_max || high == 0;
@@ -233,7 +241,8 @@ static void what_avro_has_not_is_refused(void **state)
     (void)state;
     tl_error err;
     assert_fails(try_create("ROW<a TIMESTAMP(9)>", "zstd", &err), TL_E_INVALID, &err, "TIMESTAMP(9)");
-    assert_fails(try_create("ROW<a ARRAY<TIMESTAMP(7) WITH LOCAL TIME ZONE>>", "zstd", &err), TL_E_INVALID, &err, "TIMESTAMP(7)");
+    assert_fails(try_create("ROW<a ARRAY<TIMESTAMP(7) WITH LOCAL TIME ZONE>>", "zstd", &err), TL_E_INVALID, &err,
+                 "TIMESTAMP(7)");
     assert_fails(try_create("ROW<a TIME(6)>", "zstd", &err), TL_E_INVALID, &err, "TIME(6)");
     assert_fails(try_create("ROW<a VARIANT>", "zstd", &err), TL_E_INVALID, &err, "VARIANT");
     assert_fails(try_create("ROW<`a b` INT>", "zstd", &err), TL_E_INVALID, &err, "'a b'");
@@ -248,7 +257,8 @@ static void a_null_in_a_column_that_has_none_is_refused(void **state)
     tl_error err;
     uint64_t rng = 1;
     tl_fs *fs = memory_fs();
-    const tl_type *strict = test_type("ROW<a INT NOT NULL, b ARRAY<INT NOT NULL>>"), *loose = test_type("ROW<a INT, b ARRAY<INT>>");
+    const tl_type *strict = test_type("ROW<a INT NOT NULL, b ARRAY<INT NOT NULL>>"),
+                  *loose = test_type("ROW<a INT, b ARRAY<INT>>");
     tl_batch *in = random_batch(loose, 200, &rng);
     tl_file_writer *w = NULL;
     assert_ok(tl_format_avro.create(fs, "/f", &(tl_write_spec){.row_type = strict, .compression = "zstd"}, &w, &err), &err);
@@ -266,8 +276,9 @@ static void a_file_tells_its_columns(void **state)
     tl_error err;
     uint64_t rng = 1;
     tl_fs *fs = memory_fs();
-    const tl_type *type = test_type("ROW<i INT NOT NULL, s STRING, d DECIMAL(10, 2), t TIMESTAMP(6), z TIMESTAMP(3) WITH LOCAL TIME ZONE, da DATE, "
-                                    "ti TIME(3), a ARRAY<DOUBLE>, m MAP<STRING NOT NULL, INT>, r ROW<x BYTES NOT NULL>> NOT NULL");
+    const tl_type *type = test_type(
+        "ROW<i INT NOT NULL, s STRING, d DECIMAL(10, 2), t TIMESTAMP(6), z TIMESTAMP(3) WITH LOCAL TIME ZONE, da DATE, "
+        "ti TIME(3), a ARRAY<DOUBLE>, m MAP<STRING NOT NULL, INT>, r ROW<x BYTES NOT NULL>> NOT NULL");
     const tl_type *got = NULL;
     tl_batch *in = random_batch(type, 3, &rng);
     tl_write_result result = {0};
@@ -304,7 +315,8 @@ static void cut_or_changed_files_are_refused_or_read(void **state)
                 bad[test_random(&rng) % len] ^= (uint8_t)(1u << test_random(&rng) % 8);
             assert_ok(tl_fs_publish(fs, "/bad", (tl_bytes_view){bad, len}, true, &err), &err);
             tl_reader *reader = NULL;
-            tl_status status = tl_format_avro.open(fs, "/bad", 0, &(tl_read_spec){.row_type = type, .batch_rows = 8}, &reader, &err);
+            tl_status status =
+                tl_format_avro.open(fs, "/bad", 0, &(tl_read_spec){.row_type = type, .batch_rows = 8}, &reader, &err);
             while (status == TL_OK) {
                 tl_batch *batch = NULL;
                 status = tl_reader_next(reader, &batch, &err);
@@ -347,13 +359,15 @@ static void failing_allocations_leave_nothing_behind(void **state)
         tl_batch *out = NULL;
         const tl_type *schema = NULL;
         tl_alloc_fail_at(nth);
-        tl_status status = tl_format_avro.create(fs, "/f", &(tl_write_spec){.row_type = type, .compression = "zstd", .with_stats = true}, &w, &err);
+        tl_status status = tl_format_avro.create(
+            fs, "/f", &(tl_write_spec){.row_type = type, .compression = "zstd", .with_stats = true}, &w, &err);
         if (status == TL_OK)
             status = w->ops->write(w, in, &err);
         if (status == TL_OK)
             status = w->ops->finish(w, &result, &err);
         if (status == TL_OK)
-            status = tl_format_avro.open(fs, "/f", 0, &(tl_read_spec){.row_type = type, .with_row_numbers = true}, &reader, &err);
+            status =
+                tl_format_avro.open(fs, "/f", 0, &(tl_read_spec){.row_type = type, .with_row_numbers = true}, &reader, &err);
         if (status == TL_OK)
             status = tl_reader_next(reader, &out, &err);
         if (status == TL_OK)

@@ -54,7 +54,8 @@ static inline void assert_same_file(const tl_data_file *a, const tl_data_file *b
     assert_int_equal(a->delete_rows, b->delete_rows);
     assert_same_bytes(a->embedded_index, b->embedded_index, "embedded indexes");
     assert_int_equal(a->file_source, b->file_source);
-    assert_same_texts(a->value_stats_cols, a->n_value_stats_cols, b->value_stats_cols, b->n_value_stats_cols, "statistics columns");
+    assert_same_texts(a->value_stats_cols, a->n_value_stats_cols, b->value_stats_cols, b->n_value_stats_cols,
+                      "statistics columns");
     assert_same_text(a->external_path, b->external_path, "external paths");
     assert_int_equal(a->first_row_id, b->first_row_id);
     assert_same_texts(a->write_cols, a->n_write_cols, b->write_cols, b->n_write_cols, "written columns");

@@ -22,11 +22,15 @@ typedef struct avro_ctx {
 
 static tl_bytes_view header_schema(tl_bytes_view file)
 {
-    const uint8_t *from = memchr(file.data, '{', file.len), *to = memmem(file.data, file.len, "\x14" "avro.codec", 11);
+    const uint8_t *from = memchr(file.data, '{', file.len), *to = memmem(file.data, file.len,
+                                                                         "\x14"
+                                                                         "avro.codec",
+                                                                         11);
     return (tl_bytes_view){from, (size_t)(to - from)};
 }
 
-/* The columns of a table's file: all of them, after key, sequence number and kind in tables with a key (format reference §8). */
+/* The columns of a table's file: all of them, after key, sequence number and kind in tables with a key (format reference §8).
+ */
 static const tl_type *file_type_of(const tl_table_schema *schema)
 {
     tl_error err;
@@ -83,7 +87,9 @@ static void check_stats(avro_ctx *t, const tl_data_file *file, const tl_write_re
     }
     tl_simple_stats built = {0};
     char **cols = NULL;
-    assert_ok(tl_simple_stats_build(types, names, result->stats + first, specs, n, /* dense= */ true, &built, &cols, &n_cols, &err), &err);
+    assert_ok(
+        tl_simple_stats_build(types, names, result->stats + first, specs, n, /* dense= */ true, &built, &cols, &n_cols, &err),
+        &err);
     assert_same_texts(cols, n_cols, file->value_stats_cols, file->n_value_stats_cols, "statistics columns");
     assert_same_stats(&built, &file->value_stats, file->name);
     t->same_stats++;
@@ -214,7 +220,8 @@ static void check_entries(tl_fs *fs, const char *table, avro_ctx *t, const tl_en
     t->tables += entries->n > 0;
     for (size_t i = 0; i < entries->n; i++) {
         tl_paths paths = {.table = table};
-        char *dir = tl_paths_bucket(&paths, NULL, "", entries->items[i].bucket), *path = tl_path_join(dir, entries->items[i].file->name);
+        char *dir = tl_paths_bucket(&paths, NULL, "", entries->items[i].bucket),
+             *path = tl_path_join(dir, entries->items[i].file->name);
         check_file(fs, t, path, entries->items[i].file, comparable);
         tl_free(path);
         tl_free(dir);
@@ -250,7 +257,8 @@ static void avro_tables_of_the_reference_are_read_and_written_again(void **state
     avro_ctx t = {0};
     each_fixture_table(check_table, &t);
     free(t.lines);
-    printf("%d tables, %d files, %d rows; %d tables compared, %d statistics\n", t.tables, t.files, t.rows, t.compared_tables, t.same_stats);
+    printf("%d tables, %d files, %d rows; %d tables compared, %d statistics\n", t.tables, t.files, t.rows, t.compared_tables,
+           t.same_stats);
     assert_true(t.files > 20);
     assert_true(t.compared_tables > 0);
     assert_true(t.same_stats > 10);

@@ -16,8 +16,9 @@ static tl_bytes random_bytes(uint64_t *rng, size_t max)
 
 static char *random_text(uint64_t *rng)
 {
-    static const char *const parts[] = {"", "a", "data-1.parquet", "\xc3\xa4\xe2\x82\xac", "a long name that needs two bytes of length to be stored, "
-                                                                                          "as all names above sixty-three bytes do"};
+    static const char *const parts[] = {"", "a", "data-1.parquet", "\xc3\xa4\xe2\x82\xac",
+                                        "a long name that needs two bytes of length to be stored, "
+                                        "as all names above sixty-three bytes do"};
     return tl_strdup(parts[test_random(rng) % 5]);
 }
 
@@ -100,7 +101,8 @@ static const tl_type *int_partition(void)
 
 static tl_manifest_writer writer_of(tl_fs *fs, const tl_type *partition_type, const char *compression)
 {
-    tl_manifest_writer w = {.fs = fs, .paths = {.table = "/t"}, .partition_type = partition_type, .zstd_level = 1, .target_bytes = 8 << 20};
+    tl_manifest_writer w = {
+        .fs = fs, .paths = {.table = "/t"}, .partition_type = partition_type, .zstd_level = 1, .target_bytes = 8 << 20};
     snprintf(w.uuid, sizeof w.uuid, "%s", "uuid");
     snprintf(w.compression, sizeof w.compression, "%s", compression);
     return w;
@@ -390,7 +392,8 @@ static void cut_or_changed_manifests_are_refused_or_read(void **state)
             tl_free(bad);
         }
         assert_true(refused > 1000);
-        assert_fails(tl_manifest_read(fs, &w.paths, "manifest-uuid-0", 77, NULL, NULL, &in, &err), TL_E_CORRUPT, &err, "77 are recorded");
+        assert_fails(tl_manifest_read(fs, &w.paths, "manifest-uuid-0", 77, NULL, NULL, &in, &err), TL_E_CORRUPT, &err,
+                     "77 are recorded");
         tl_bytes_deinit(&good);
         tl_entries_deinit(&in);
         tl_manifest_list_deinit(&list);
@@ -408,9 +411,11 @@ static void names_that_lead_out_of_the_table_are_refused(void **state)
     tl_manifest_list list = {0};
     tl_paths paths = {.table = "/t"};
     assert_ok(tl_fs_memory(&fs, &err), &err);
-    assert_fails(tl_manifest_read(fs, &paths, "../../etc/passwd", TL_ABSENT, NULL, NULL, &out, &err), TL_E_CORRUPT, &err, "passwd");
+    assert_fails(tl_manifest_read(fs, &paths, "../../etc/passwd", TL_ABSENT, NULL, NULL, &out, &err), TL_E_CORRUPT, &err,
+                 "passwd");
     assert_fails(tl_manifest_list_read(fs, &paths, "..", TL_ABSENT, &list, &err), TL_E_CORRUPT, &err, "'..'");
-    assert_fails(tl_manifest_read(fs, &paths, "manifest-1", TL_ABSENT, NULL, NULL, &out, &err), TL_E_NOT_FOUND, &err, "manifest 'manifest-1'");
+    assert_fails(tl_manifest_read(fs, &paths, "manifest-1", TL_ABSENT, NULL, NULL, &out, &err), TL_E_NOT_FOUND, &err,
+                 "manifest 'manifest-1'");
     tl_fs_unref(fs);
 }
 

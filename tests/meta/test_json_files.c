@@ -146,21 +146,24 @@ static void schemas_that_contradict_themselves_are_refused(void **state)
     tl_table_schema *schema = NULL;
     assert_fails(tl_table_schema_parse(view("[]"), &schema, &err), TL_E_CORRUPT, &err, "no object");
     assert_fails(tl_table_schema_parse(view("{\"version\":3,\"id\":0}"), &schema, &err), TL_E_CORRUPT, &err, "fields");
-    assert_fails(tl_table_schema_parse(view("{\"version\":4,\"id\":0,\"fields\":[],\"highestFieldId\":-1}"), &schema, &err), TL_E_UNSUPPORTED,
-                 &err, "version 4");
-    assert_fails(tl_table_schema_parse(view("{\"id\":0,\"fields\":[],\"highestFieldId\":0,\"primaryKeys\":[\"k\"]}"), &schema, &err),
-                 TL_E_CORRUPT, &err, "primary key 'k'");
-    assert_fails(tl_table_schema_parse(view("{\"id\":0,\"fields\":[{\"id\":-7,\"name\":\"a\",\"type\":\"INT\"}],\"highestFieldId\":0}"), &schema,
-                                       &err),
-                 TL_E_CORRUPT, &err, "field id -7");
+    assert_fails(tl_table_schema_parse(view("{\"version\":4,\"id\":0,\"fields\":[],\"highestFieldId\":-1}"), &schema, &err),
+                 TL_E_UNSUPPORTED, &err, "version 4");
+    assert_fails(
+        tl_table_schema_parse(view("{\"id\":0,\"fields\":[],\"highestFieldId\":0,\"primaryKeys\":[\"k\"]}"), &schema, &err),
+        TL_E_CORRUPT, &err, "primary key 'k'");
+    assert_fails(
+        tl_table_schema_parse(view("{\"id\":0,\"fields\":[{\"id\":-7,\"name\":\"a\",\"type\":\"INT\"}],\"highestFieldId\":0}"),
+                              &schema, &err),
+        TL_E_CORRUPT, &err, "field id -7");
 }
 
 static void trimmed_keys_leave_partition_columns_out(void **state)
 {
     (void)state;
-    tl_table_schema *schema = parse_schema("{\"version\":3,\"id\":0,\"fields\":[{\"id\":0,\"name\":\"a\",\"type\":\"INT\"},{\"id\":1,\"name\":\"p\","
-                                           "\"type\":\"INT\"},{\"id\":2,\"name\":\"k\",\"type\":\"INT\"}],\"highestFieldId\":2,"
-                                           "\"partitionKeys\":[\"p\"],\"primaryKeys\":[\"p\",\"k\",\"a\"]}");
+    tl_table_schema *schema =
+        parse_schema("{\"version\":3,\"id\":0,\"fields\":[{\"id\":0,\"name\":\"a\",\"type\":\"INT\"},{\"id\":1,\"name\":\"p\","
+                     "\"type\":\"INT\"},{\"id\":2,\"name\":\"k\",\"type\":\"INT\"}],\"highestFieldId\":2,"
+                     "\"partitionKeys\":[\"p\"],\"primaryKeys\":[\"p\",\"k\",\"a\"]}");
     int32_t keys[3];
     assert_int_equal(tl_table_schema_trimmed_keys(schema, keys), 2);
     assert_int_equal(keys[0], 2);
@@ -229,8 +232,10 @@ static void elements_take_no_ids_but_rows_below_them_do(void **state)
     (void)state;
     int32_t highest = 7;
     const tl_type *row = assign("ROW<aa ARRAY<MAP<INT, ARRAY<ROW<q INT>>>>, m MULTISET<STRING>>", &highest);
-    assert_ids(row, "{\"type\":\"ROW\",\"fields\":[{\"id\":8,\"name\":\"aa\",\"type\":{\"type\":\"ARRAY\",\"element\":{\"type\":\"MAP\",\"key\":"
-                    "\"INT\",\"value\":{\"type\":\"ARRAY\",\"element\":{\"type\":\"ROW\",\"fields\":[{\"id\":9,\"name\":\"q\",\"type\":\"INT\"}]}}}}"
+    assert_ids(row, "{\"type\":\"ROW\",\"fields\":[{\"id\":8,\"name\":\"aa\",\"type\":{\"type\":\"ARRAY\",\"element\":{"
+                    "\"type\":\"MAP\",\"key\":"
+                    "\"INT\",\"value\":{\"type\":\"ARRAY\",\"element\":{\"type\":\"ROW\",\"fields\":[{\"id\":9,\"name\":\"q\","
+                    "\"type\":\"INT\"}]}}}}"
                     "},{\"id\":10,\"name\":\"m\",\"type\":{\"type\":\"MULTISET\",\"element\":\"STRING\"}}]}");
     assert_int_equal(highest, 10);
     tl_type_unref(row);
@@ -240,10 +245,11 @@ static tl_snapshot *minimal_snapshot(const char *extra)
 {
     tl_error err;
     char text[1024];
-    snprintf(text, sizeof text,
-             "{\"version\":3,\"id\":1,\"schemaId\":0,\"baseManifestList\":\"b\",\"deltaManifestList\":\"d\",\"commitUser\":\"u\","
-             "\"commitIdentifier\":9223372036854775807,\"commitKind\":\"APPEND\",\"timeMillis\":5%s}",
-             extra);
+    snprintf(
+        text, sizeof text,
+        "{\"version\":3,\"id\":1,\"schemaId\":0,\"baseManifestList\":\"b\",\"deltaManifestList\":\"d\",\"commitUser\":\"u\","
+        "\"commitIdentifier\":9223372036854775807,\"commitKind\":\"APPEND\",\"timeMillis\":5%s}",
+        extra);
     tl_snapshot *snap = NULL;
     assert_ok(tl_snapshot_parse(view(text), &snap, &err), &err);
     return snap;
@@ -301,8 +307,8 @@ static void snapshots_that_lack_something_are_refused_by_its_name(void **state)
     tl_snapshot *snap = NULL;
     assert_fails(tl_snapshot_parse(view("{}"), &snap, &err), TL_E_CORRUPT, &err, "'id'");
     assert_fails(tl_snapshot_parse(view("{\"id\":1,\"schemaId\":0}"), &snap, &err), TL_E_CORRUPT, &err, "'baseManifestList'");
-    assert_fails(tl_snapshot_parse(view("{\"id\":1,\"schemaId\":0,\"baseManifestList\":\"a\\u0000b\"}"), &snap, &err), TL_E_CORRUPT, &err,
-                 "NUL");
+    assert_fails(tl_snapshot_parse(view("{\"id\":1,\"schemaId\":0,\"baseManifestList\":\"a\\u0000b\"}"), &snap, &err),
+                 TL_E_CORRUPT, &err, "NUL");
     assert_fails(tl_snapshot_parse(view("{\"id\":1.5}"), &snap, &err), TL_E_CORRUPT, &err, "'id'");
 }
 
@@ -311,13 +317,18 @@ static void failing_allocations_leave_nothing_behind(void **state)
 {
     (void)state;
     static const char schema_text[] =
-        "{\"version\":2,\"id\":0,\"fields\":[{\"id\":0,\"name\":\"a\",\"type\":\"INT NOT NULL\",\"description\":\"d\",\"defaultValue\":\"1\"},"
-        "{\"id\":1,\"name\":\"r\",\"type\":{\"type\":\"ROW\",\"fields\":[{\"id\":2,\"name\":\"x\",\"type\":\"INT\"}]}},{\"id\":3,\"name\":\"m\","
-        "\"type\":{\"type\":\"MAP\",\"key\":\"INT\",\"value\":{\"type\":\"ARRAY\",\"element\":\"STRING\"}}}],\"highestFieldId\":3,"
+        "{\"version\":2,\"id\":0,\"fields\":[{\"id\":0,\"name\":\"a\",\"type\":\"INT NOT "
+        "NULL\",\"description\":\"d\",\"defaultValue\":\"1\"},"
+        "{\"id\":1,\"name\":\"r\",\"type\":{\"type\":\"ROW\",\"fields\":[{\"id\":2,\"name\":\"x\",\"type\":\"INT\"}]}},{\"id\":"
+        "3,\"name\":\"m\","
+        "\"type\":{\"type\":\"MAP\",\"key\":\"INT\",\"value\":{\"type\":\"ARRAY\",\"element\":\"STRING\"}}}],"
+        "\"highestFieldId\":3,"
         "\"partitionKeys\":[\"a\"],\"primaryKeys\":[\"a\"],\"options\":{\"k\":\"v\"},\"comment\":\"c\"}";
     static const char snapshot_text[] =
-        "{\"version\":3,\"id\":1,\"schemaId\":0,\"baseManifestList\":\"b\",\"deltaManifestList\":\"d\",\"changelogManifestList\":\"c\","
-        "\"indexManifest\":\"i\",\"commitUser\":\"u\",\"commitIdentifier\":1,\"commitKind\":\"COMPACT\",\"timeMillis\":5,\"statistics\":\"s\","
+        "{\"version\":3,\"id\":1,\"schemaId\":0,\"baseManifestList\":\"b\",\"deltaManifestList\":\"d\","
+        "\"changelogManifestList\":\"c\","
+        "\"indexManifest\":\"i\",\"commitUser\":\"u\",\"commitIdentifier\":1,\"commitKind\":\"COMPACT\",\"timeMillis\":5,"
+        "\"statistics\":\"s\","
         "\"properties\":{\"a\":\"b\"},\"tagCreateTime\":[2024,1,1,1,1],\"tagTimeRetained\":1.5}";
     tl_error err;
     tl_bytes_view texts[2] = {view(schema_text), view(snapshot_text)};
@@ -357,7 +368,8 @@ static void cut_or_changed_texts_are_refused_or_read(void **state)
 {
     (void)state;
     uint64_t rng = test_seed(31);
-    tl_snapshot *good = minimal_snapshot(",\"properties\":{\"a\":\"b\"},\"tagCreateTime\":[2024,2,29,12,0,0,5000001],\"tagTimeRetained\":86400.5");
+    tl_snapshot *good = minimal_snapshot(
+        ",\"properties\":{\"a\":\"b\"},\"tagCreateTime\":[2024,2,29,12,0,0,5000001],\"tagTimeRetained\":86400.5");
     tl_error err;
     tl_bytes text = {0};
     assert_ok(tl_snapshot_format(good, &text, &err), &err);
@@ -365,7 +377,8 @@ static void cut_or_changed_texts_are_refused_or_read(void **state)
         uint8_t *bad = tl_memdup(text.data, text.len);
         size_t len = i % 3 == 0 ? test_random(&rng) % text.len : text.len;
         for (uint64_t flips = test_random(&rng) % 3; flips > 0 && len > 0; flips--)
-            bad[test_random(&rng) % len] = (uint8_t)(test_random(&rng) % 2 ? test_random(&rng) : (uint64_t)"0123456789{}[],:\"-."[test_random(&rng) % 20]);
+            bad[test_random(&rng) % len] =
+                (uint8_t)(test_random(&rng) % 2 ? test_random(&rng) : (uint64_t)"0123456789{}[],:\"-."[test_random(&rng) % 20]);
         tl_snapshot *snap = NULL;
         tl_bytes again = {0};
         if (tl_snapshot_parse((tl_bytes_view){bad, len}, &snap, &err) == TL_OK)

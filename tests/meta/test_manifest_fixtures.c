@@ -27,7 +27,8 @@ static bool is_avro(tl_bytes_view content)
 
 static tl_manifest_writer memory_writer(const table_ctx *t)
 {
-    tl_manifest_writer w = {.fs = t->memory, .paths = {.table = "/t"}, .partition_type = t->partition_type, .target_bytes = 8 << 20};
+    tl_manifest_writer w = {
+        .fs = t->memory, .paths = {.table = "/t"}, .partition_type = t->partition_type, .target_bytes = 8 << 20};
     strcpy(w.uuid, "00000000-0000-0000-0000-000000000000");
     strcpy(w.compression, "zstd");
     w.zstd_level = 1;
@@ -37,7 +38,10 @@ static tl_manifest_writer memory_writer(const table_ctx *t)
 /* The schema JSON at the head of a container: up to the codec's key. */
 static tl_bytes_view header_schema(tl_bytes_view file)
 {
-    const uint8_t *from = memchr(file.data, '{', file.len), *to = memmem(file.data, file.len, "\x14" "avro.codec", 11);
+    const uint8_t *from = memchr(file.data, '{', file.len), *to = memmem(file.data, file.len,
+                                                                         "\x14"
+                                                                         "avro.codec",
+                                                                         11);
     return (tl_bytes_view){from, (size_t)(to - from)};
 }
 
@@ -227,8 +231,9 @@ static void manifests_of_the_reference_are_read_and_written_again(void **state)
     assert_ok(tl_fs_memory(&t.memory, &err), &err);
     each_fixture_table(check_table, &t);
     tl_fs_unref(t.memory);
-    printf("%d lists, %d manifests with %d entries; %d with today's schema, %d lists of the same size, %d metas compared; %d in ORC\n", t.lists,
-           t.manifests, t.entries, t.same_schema, t.same_size, t.checked_metas, t.orc);
+    printf("%d lists, %d manifests with %d entries; %d with today's schema, %d lists of the same size, %d metas compared; %d "
+           "in ORC\n",
+           t.lists, t.manifests, t.entries, t.same_schema, t.same_size, t.checked_metas, t.orc);
     assert_true(t.lists > 2000);
     assert_true(t.manifests > 900);
     assert_true(t.same_schema > 2500);

@@ -7,11 +7,11 @@ static tl_bytes_view view(const char *text)
     return (tl_bytes_view){(const uint8_t *)text, strlen(text)};
 }
 
-#define assert_path(expr, wanted)                                                                                                \
-    do {                                                                                                                         \
-        char *path_ = (expr);                                                                                                    \
-        assert_string_equal(path_, wanted);                                                                                      \
-        tl_free(path_);                                                                                                          \
+#define assert_path(expr, wanted)           \
+    do {                                    \
+        char *path_ = (expr);               \
+        assert_string_equal(path_, wanted); \
+        tl_free(path_);                     \
     } while (0)
 
 static void metadata_of_a_branch_lies_in_its_folder(void **state)
@@ -64,7 +64,8 @@ static void path_components_are_escaped_as_the_reference_does(void **state)
 static void malformed_escapes_stay_as_they_are(void **state)
 {
     (void)state;
-    static const char *const cases[][2] = {{"%", "%"}, {"a%2", "a%2"}, {"%zz", "%zz"}, {"%2F", "/"}, {"x%2f%", "x/%"}, {"%%41", "%A"}, {"%E4", "\xc3\xa4"}};
+    static const char *const cases[][2] = {{"%", "%"},       {"a%2", "a%2"}, {"%zz", "%zz"},     {"%2F", "/"},
+                                           {"x%2f%", "x/%"}, {"%%41", "%A"}, {"%E4", "\xc3\xa4"}};
     for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
         tl_buf buf = {0};
         char *text = NULL;
@@ -109,7 +110,8 @@ static void null_and_blank_values_share_the_default_folder(void **state)
         check_partition("ROW<a STRING>", (const char *[]){NULL}, legacy, "a=__DEFAULT_PARTITION__");
         check_partition("ROW<a STRING>", (const char *[]){""}, legacy, "a=__DEFAULT_PARTITION__");
         check_partition("ROW<a STRING>", (const char *[]){" \t\xe3\x80\x80"}, legacy, "a=__DEFAULT_PARTITION__");
-        check_partition("ROW<a STRING>", (const char *[]){"\xc2\xa0"}, legacy, "a=\xc2\xa0"); /* a no-break space is not blank in Java */
+        check_partition("ROW<a STRING>", (const char *[]){"\xc2\xa0"}, legacy,
+                        "a=\xc2\xa0"); /* a no-break space is not blank in Java */
         check_partition("ROW<a STRING, `b=c` STRING>", (const char *[]){"x/y", "z"}, legacy, "a=x%2Fy/b%3Dc=z");
         check_partition("ROW<>", NULL, legacy, "");
     }
@@ -216,10 +218,11 @@ static tl_snapshot *snapshot(int64_t id)
 {
     tl_error err;
     char text[300];
-    snprintf(text, sizeof text,
-             "{\"version\":3,\"id\":%lld,\"schemaId\":0,\"baseManifestList\":\"b\",\"deltaManifestList\":\"d\",\"commitUser\":\"u\","
-             "\"commitIdentifier\":1,\"commitKind\":\"APPEND\",\"timeMillis\":5}",
-             (long long)id);
+    snprintf(
+        text, sizeof text,
+        "{\"version\":3,\"id\":%lld,\"schemaId\":0,\"baseManifestList\":\"b\",\"deltaManifestList\":\"d\",\"commitUser\":\"u\","
+        "\"commitIdentifier\":1,\"commitKind\":\"APPEND\",\"timeMillis\":5}",
+        (long long)id);
     tl_snapshot *snap = NULL;
     assert_ok(tl_snapshot_parse(view(text), &snap, &err), &err);
     return snap;
@@ -333,7 +336,9 @@ static void a_schema_is_published_once(void **state)
     tl_table_schema *schema = NULL, *back = NULL;
     assert_ok(tl_fs_memory(&fs, &err), &err);
     assert_fails(tl_schema_latest(fs, &paths, &back, &err), TL_E_NOT_FOUND, &err, "/t");
-    assert_ok(tl_table_schema_parse(view("{\"version\":3,\"id\":0,\"fields\":[],\"highestFieldId\":-1,\"comment\":\"c\"}"), &schema, &err), &err);
+    assert_ok(tl_table_schema_parse(view("{\"version\":3,\"id\":0,\"fields\":[],\"highestFieldId\":-1,\"comment\":\"c\"}"),
+                                    &schema, &err),
+              &err);
     assert_ok(tl_schema_publish(fs, &paths, schema, &err), &err);
     assert_fails(tl_schema_publish(fs, &paths, schema, &err), TL_E_CONFLICT, &err, "schema 0");
     schema->id = 10;

@@ -49,14 +49,18 @@ static void modes_are_parsed_in_any_case(void **state)
         const char *text;
         tl_stats_mode mode;
         int32_t n;
-    } cases[] = {{"none", TL_STATS_NONE, 0}, {"COUNTS", TL_STATS_COUNTS, 0}, {"Full", TL_STATS_FULL, 0}, {"truncate(16)", TL_STATS_TRUNCATE, 16},
+    } cases[] = {{"none", TL_STATS_NONE, 0},
+                 {"COUNTS", TL_STATS_COUNTS, 0},
+                 {"Full", TL_STATS_FULL, 0},
+                 {"truncate(16)", TL_STATS_TRUNCATE, 16},
                  {"TRUNCATE(1)", TL_STATS_TRUNCATE, 1}};
     for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
         assert_ok(tl_stats_spec_parse(cases[i].text, &spec, &err), &err);
         assert_int_equal(spec.mode, cases[i].mode);
         assert_int_equal(spec.truncate, cases[i].n);
     }
-    static const char *const wrong[] = {"", "some", "truncate", "truncate()", "truncate(0)", "truncate(-1)", "truncate(1)x", "truncate(99999999999)"};
+    static const char *const wrong[] = {
+        "", "some", "truncate", "truncate()", "truncate(0)", "truncate(-1)", "truncate(1)x", "truncate(99999999999)"};
     for (size_t i = 0; i < TL_ARRAY_LEN(wrong); i++)
         assert_fails(tl_stats_spec_parse(wrong[i], &spec, &err), TL_E_INVALID, &err, "statistics mode");
 }
@@ -85,8 +89,8 @@ static void check_truncation(const char *min, const char *max, int32_t n, const 
         tl_bytes_view got_min = tl_col_bytes(bounds.cols[0].min, bounds.cols[0].min_row),
                       got_max = tl_col_bytes(bounds.cols[0].max, bounds.cols[0].max_row);
         if (!tl_bytes_equal(got_min, view(wanted_min)) || !tl_bytes_equal(got_max, view(wanted_max)))
-            fail_msg("truncate(%d) of '%s' and '%s' is '%.*s' and '%.*s'", n, min, max, (int)got_min.len, (const char *)got_min.data,
-                     (int)got_max.len, (const char *)got_max.data);
+            fail_msg("truncate(%d) of '%s' and '%s' is '%.*s' and '%.*s'", n, min, max, (int)got_min.len,
+                     (const char *)got_min.data, (int)got_max.len, (const char *)got_max.data);
     }
     tl_bounds_deinit(&bounds);
     tl_simple_stats_deinit(&built);
@@ -255,7 +259,8 @@ static void check_file(tl_fs *fs, const stats_ctx *t, const tl_data_file *file, 
     tl_bounds bounds = {0};
     if (file->n_write_cols >= 0 || tl_schema_read(fs, &paths, file->schema_id, &schema, &err) != TL_OK)
         return;
-    if (tl_simple_stats_bounds(&file->value_stats, schema->row_type, file->value_stats_cols, file->n_value_stats_cols, &bounds, &err) != TL_OK)
+    if (tl_simple_stats_bounds(&file->value_stats, schema->row_type, file->value_stats_cols, file->n_value_stats_cols, &bounds,
+                               &err) != TL_OK)
         fail_msg("%s: %s: %s", t->table, file->name, err.message);
     for (int32_t c = 0; c < bounds.n; c++) {
         *n_bounds += bounds.cols[c].min != NULL;
@@ -272,7 +277,8 @@ static void check_manifest(tl_fs *fs, const char *path, const char *name, tl_byt
     tl_error err;
     tl_paths paths = {.table = t->table};
     tl_entries entries = {0};
-    if (strncmp(name, "manifest-list-", 14) == 0 || tl_manifest_read(fs, &paths, name, TL_ABSENT, NULL, NULL, &entries, &err) != TL_OK)
+    if (strncmp(name, "manifest-list-", 14) == 0 ||
+        tl_manifest_read(fs, &paths, name, TL_ABSENT, NULL, NULL, &entries, &err) != TL_OK)
         return;
     for (size_t i = 0; i < entries.n; i++, t->files++)
         check_file(fs, t, entries.items[i].file, &t->bounds);

@@ -13,15 +13,15 @@
 
 /** What a field is in the struct. */
 typedef enum tl_avro_kind {
-    TL_AVRO_I32,       /* int64_t, written as Avro int; null is TL_AVRO_ABSENT */
-    TL_AVRO_I64,       /* int64_t */
-    TL_AVRO_MILLIS,    /* int64_t, long with logical type timestamp-millis */
-    TL_AVRO_STR,       /* tl_bytes_view of UTF-8; null has data == NULL */
-    TL_AVRO_BIN,       /* tl_bytes_view */
-    TL_AVRO_I32S,      /* tl_avro_longs: array of int */
-    TL_AVRO_NULL_I64S, /* tl_avro_longs: array of nullable long, null items are TL_AVRO_ABSENT */
-    TL_AVRO_STRS,      /* tl_avro_strs: array of string */
-    TL_AVRO_RECORD,    /* a struct in place */
+    TL_AVRO_I32,         /* int64_t, written as Avro int; null is TL_AVRO_ABSENT */
+    TL_AVRO_I64,         /* int64_t */
+    TL_AVRO_MILLIS,      /* int64_t, long with logical type timestamp-millis */
+    TL_AVRO_STR,         /* tl_bytes_view of UTF-8; null has data == NULL */
+    TL_AVRO_BIN,         /* tl_bytes_view */
+    TL_AVRO_I32S,        /* tl_avro_longs: array of int */
+    TL_AVRO_NULL_I64S,   /* tl_avro_longs: array of nullable long, null items are TL_AVRO_ABSENT */
+    TL_AVRO_STRS,        /* tl_avro_strs: array of string */
+    TL_AVRO_RECORD,      /* a struct in place */
     TL_AVRO_NULL_RECORDS /* tl_avro_structs: array of nullable records that have no arrays; null items are left out */
 } tl_avro_kind;
 

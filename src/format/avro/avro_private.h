@@ -137,7 +137,7 @@ typedef struct tl_avro_in {
     int null_branch;              /* of the old top-level union ["null", record]; -1: there is none */
     tl_buf window;                /* bytes of `file` from window_pos on */
     int64_t window_pos;
-    tl_buf plain;                 /* decompressed */
+    tl_buf plain; /* decompressed */
     tl_arena arena;
 } tl_avro_in;
 
@@ -234,10 +234,12 @@ typedef union tl_avro_scalar {
 } tl_avro_scalar;
 /** Read a scalar (not null); false if the bytes are wrong. */
 bool tl_avro__read_scalar(tl_avro_cursor *c, const tl_avro_node *node, tl_avro_scalar *out);
-/** Read a value of any kind, null included, into a builder of the node's type; TL_E_CORRUPT without a message if it is wrong. */
+/** Read a value of any kind, null included, into a builder of the node's type; TL_E_CORRUPT without a message if it is wrong.
+ */
 tl_status tl_avro__read_value(tl_avro_cursor *c, const tl_avro_node *node, tl_builder *builder);
 
-tl_status tl_avro__reader_open(tl_fs *fs, const char *path, int64_t bytes, const tl_read_spec *spec, tl_reader **out, tl_error *err);
+tl_status tl_avro__reader_open(tl_fs *fs, const char *path, int64_t bytes, const tl_read_spec *spec, tl_reader **out,
+                               tl_error *err);
 /** The file's schema as a ROW. */
 tl_status tl_avro__file_type(tl_fs *fs, const char *path, const tl_type **out, tl_error *err);
 tl_status tl_avro__writer_create(tl_fs *fs, const char *path, const tl_write_spec *spec, tl_file_writer **out, tl_error *err);

@@ -1,7 +1,8 @@
 /* Resolving a file's record against the ROW that is wanted: fields by name, types as far as they fit. */
 #include "format/avro/avro_private.h"
 
-static tl_status plan_value(tl_avro_node *node, const tl_type *type, const tl_avro_schema *schema, const char *name, tl_error *err);
+static tl_status plan_value(tl_avro_node *node, const tl_type *type, const tl_avro_schema *schema, const char *name,
+                            tl_error *err);
 
 void tl_avro__node_deinit(tl_avro_node *node)
 {
@@ -42,7 +43,8 @@ static tl_status plan_row(tl_avro_node *node, const tl_type *row, const tl_avro_
     if (node->absent == NULL)
         return tl_nomem(err, "Avro reader");
     for (int32_t i = 0; i < record->n; i++)
-        node->children[i] = (tl_avro_node){.op = TL_AVRO_OP_SKIP, .null_branch = -1, .schema = record->children[i], .target = -1};
+        node->children[i] =
+            (tl_avro_node){.op = TL_AVRO_OP_SKIP, .null_branch = -1, .schema = record->children[i], .target = -1};
     for (int32_t f = 0; f < row->n_fields; f++) {
         int32_t i = tl_avro__field_index(record, row->fields[f].name);
         if (i < 0) {
@@ -144,7 +146,8 @@ static tl_status plan_map(tl_avro_node *node, const tl_type *map, const tl_avro_
     return plan_value(&node->children[1], value, entry->children[1], name, err);
 }
 
-static tl_status plan_value(tl_avro_node *node, const tl_type *type, const tl_avro_schema *schema, const char *name, tl_error *err)
+static tl_status plan_value(tl_avro_node *node, const tl_type *type, const tl_avro_schema *schema, const char *name,
+                            tl_error *err)
 {
     int branch;
     const tl_avro_schema *s = tl_avro__nullable(schema, &branch);
@@ -171,7 +174,8 @@ static tl_status plan_value(tl_avro_node *node, const tl_type *type, const tl_av
 
 tl_status tl_avro__node_create(const tl_type *row_type, const tl_avro_schema *record, tl_avro_node *out, tl_error *err)
 {
-    *out = (tl_avro_node){.op = TL_AVRO_OP_ROW, .null_branch = -1, .schema = record, .type = row_type, .phys = TL_PHYS_ROW, .target = -1};
+    *out = (tl_avro_node){
+        .op = TL_AVRO_OP_ROW, .null_branch = -1, .schema = record, .type = row_type, .phys = TL_PHYS_ROW, .target = -1};
     tl_status status = plan_row(out, row_type, record, err);
     if (status != TL_OK)
         tl_avro__node_deinit(out);

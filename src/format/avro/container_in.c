@@ -139,7 +139,8 @@ tl_status tl_avro__in_open(tl_avro_in *in, tl_bytes_view memory, tl_file *file, 
     TL_TRY(tl_avro__schema_parse(&in->arena, in->schema_json, &in->schema, err));
     in->schema = tl_avro__nullable(in->schema, &in->null_branch);
     if (in->schema->wire != TL_AVRO_WIRE_RECORD)
-        return tl_error_set(err, TL_E_CORRUPT, "Avro schema: %s where a record is expected", tl_avro__wire_name(in->schema->wire));
+        return tl_error_set(err, TL_E_CORRUPT, "Avro schema: %s where a record is expected",
+                            tl_avro__wire_name(in->schema->wire));
     return TL_OK;
 }
 
@@ -199,8 +200,8 @@ tl_status tl_avro__in_next(tl_avro_in *in, tl_bytes_view *data, int64_t *n_recor
         return tl_avro__in_corrupt(in, "truncated", err);
     int64_t at = in->pos + (c.p - head.data);
     if (size < 0 || size > in->bytes - at - 16)
-        return tl_error_set(err, TL_E_CORRUPT, "block %lld: %lld bytes at %lld, where the file ends at %lld", (long long)in->block_no,
-                            (long long)size, (long long)at, (long long)in->bytes);
+        return tl_error_set(err, TL_E_CORRUPT, "block %lld: %lld bytes at %lld, where the file ends at %lld",
+                            (long long)in->block_no, (long long)size, (long long)at, (long long)in->bytes);
     tl_bytes_view packed = {NULL, 0};
     TL_TRY(fetch(in, at, (size_t)size + 16, &packed, err));
     packed.len -= 16;
@@ -209,8 +210,8 @@ tl_status tl_avro__in_next(tl_avro_in *in, tl_bytes_view *data, int64_t *n_recor
                             (long long)(at + size));
     TL_TRY(decompress(in, packed, data, err));
     if (!count_fits(in, count, data->len))
-        return tl_error_set(err, TL_E_CORRUPT, "block %lld: %lld records in %zu bytes", (long long)in->block_no, (long long)count,
-                            data->len);
+        return tl_error_set(err, TL_E_CORRUPT, "block %lld: %lld records in %zu bytes", (long long)in->block_no,
+                            (long long)count, data->len);
     in->pos = at + size + 16;
     *n_records = count;
     return TL_OK;

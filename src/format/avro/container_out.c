@@ -2,15 +2,20 @@
 #include "base/thread.h"
 #include "format/avro/avro_private.h"
 
-/* Paimon hands `file.compression` to Avro's codec factory after turning zstd into zstandard; the factory refuses other names. */
+/* Paimon hands `file.compression` to Avro's codec factory after turning zstd into zstandard; the factory refuses other names.
+ */
 static tl_status choose_codec(const char *compression, const char **name, tl_codec *codec, tl_error *err)
 {
     static const struct {
         const char *name;
         const char *avro;
         tl_codec codec;
-    } known[] = {{"zstd", "zstandard", TL_CODEC_ZSTD}, {"zstandard", "zstandard", TL_CODEC_ZSTD}, {"null", "null", TL_CODEC_NONE},
-                 {"deflate", "deflate", TL_CODEC_DEFLATE}, {"snappy", "snappy", TL_CODEC_SNAPPY}, {"bzip2", "bzip2", TL_CODEC_BZIP2},
+    } known[] = {{"zstd", "zstandard", TL_CODEC_ZSTD},
+                 {"zstandard", "zstandard", TL_CODEC_ZSTD},
+                 {"null", "null", TL_CODEC_NONE},
+                 {"deflate", "deflate", TL_CODEC_DEFLATE},
+                 {"snappy", "snappy", TL_CODEC_SNAPPY},
+                 {"bzip2", "bzip2", TL_CODEC_BZIP2},
                  {"xz", "xz", TL_CODEC_XZ}};
     for (size_t i = 0; i < TL_ARRAY_LEN(known); i++) {
         if (strcmp(compression, known[i].name) == 0 || (i == 0 && strcasecmp(compression, "zstd") == 0)) {

@@ -14,9 +14,10 @@ static tl_status type_of(builder *b, const tl_avro_schema *schema, const tl_type
 /* tl_type_create() arguments of a scalar; false for others. */
 static bool scalar_type(const tl_avro_schema *s, tl_type_kind *kind, int32_t *a, int32_t *b)
 {
-    static const tl_type_kind plain[] = {[TL_AVRO_WIRE_BOOLEAN] = TL_BOOLEAN, [TL_AVRO_WIRE_INT] = TL_INT,       [TL_AVRO_WIRE_LONG] = TL_BIGINT,
-                                         [TL_AVRO_WIRE_FLOAT] = TL_FLOAT,     [TL_AVRO_WIRE_DOUBLE] = TL_DOUBLE, [TL_AVRO_WIRE_BYTES] = TL_VARBINARY,
-                                         [TL_AVRO_WIRE_STRING] = TL_VARCHAR,  [TL_AVRO_WIRE_FIXED] = TL_BINARY};
+    static const tl_type_kind plain[] = {
+        [TL_AVRO_WIRE_BOOLEAN] = TL_BOOLEAN, [TL_AVRO_WIRE_INT] = TL_INT,       [TL_AVRO_WIRE_LONG] = TL_BIGINT,
+        [TL_AVRO_WIRE_FLOAT] = TL_FLOAT,     [TL_AVRO_WIRE_DOUBLE] = TL_DOUBLE, [TL_AVRO_WIRE_BYTES] = TL_VARBINARY,
+        [TL_AVRO_WIRE_STRING] = TL_VARCHAR,  [TL_AVRO_WIRE_FIXED] = TL_BINARY};
     if (s->wire == TL_AVRO_WIRE_NULL || s->wire > TL_AVRO_WIRE_FIXED)
         return false;
     *kind = plain[s->wire];
@@ -24,13 +25,15 @@ static bool scalar_type(const tl_avro_schema *s, tl_type_kind *kind, int32_t *a,
     *b = 0;
     bool is_long = s->wire == TL_AVRO_WIRE_LONG, is_int = s->wire == TL_AVRO_WIRE_INT;
     bool is_bytes = s->wire == TL_AVRO_WIRE_BYTES || s->wire == TL_AVRO_WIRE_FIXED;
-    if (s->logical == TL_AVRO_LOGICAL_DECIMAL && is_bytes && s->precision >= 1 && s->precision <= 38 && s->scale <= s->precision) {
+    if (s->logical == TL_AVRO_LOGICAL_DECIMAL && is_bytes && s->precision >= 1 && s->precision <= 38 &&
+        s->scale <= s->precision) {
         *kind = TL_DECIMAL;
         *a = s->precision;
         *b = s->scale;
     } else if (s->logical == TL_AVRO_LOGICAL_DATE && is_int) {
         *kind = TL_DATE;
-    } else if ((s->logical == TL_AVRO_LOGICAL_TIME_MILLIS && is_int) || (s->logical == TL_AVRO_LOGICAL_TIME_MICROS && is_long)) {
+    } else if ((s->logical == TL_AVRO_LOGICAL_TIME_MILLIS && is_int) ||
+               (s->logical == TL_AVRO_LOGICAL_TIME_MICROS && is_long)) {
         *kind = TL_TIME;
         *a = 3;
     } else if (s->logical >= TL_AVRO_LOGICAL_TIMESTAMP_MILLIS && is_long) {

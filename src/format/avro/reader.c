@@ -22,7 +22,7 @@ typedef struct avro_reader {
     char *name; /* for messages */
     tl_avro_in in;
     tl_avro_node row;
-    sink *sinks; /* one per column wanted */
+    sink *sinks;             /* one per column wanted */
     tl_predicate *predicate; /* rows that fail are left out; NULL: none */
     int64_t batch_rows;
     bool with_row_numbers;
@@ -321,7 +321,8 @@ static tl_status prepare(avro_reader *r, const tl_read_spec *spec, tl_error *err
 
 static const tl_reader_ops reader_ops = {reader_next, reader_free};
 
-tl_status tl_avro__reader_open(tl_fs *fs, const char *path, int64_t bytes, const tl_read_spec *spec, tl_reader **out, tl_error *err)
+tl_status tl_avro__reader_open(tl_fs *fs, const char *path, int64_t bytes, const tl_read_spec *spec, tl_reader **out,
+                               tl_error *err)
 {
     avro_reader *r = tl_calloc(1, sizeof *r);
     if (r == NULL)

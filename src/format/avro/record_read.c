@@ -252,7 +252,8 @@ static bool read_array(decoder *d, step *s, void *out)
     int32_t n = 0;
     for (;;) {
         int64_t count;
-        if (!tl_avro__read_block(&d->c, 1, &count) || count > INT32_MAX - n || !grow_items(d, s, (size_t)n, count, item_size(s)))
+        if (!tl_avro__read_block(&d->c, 1, &count) || count > INT32_MAX - n ||
+            !grow_items(d, s, (size_t)n, count, item_size(s)))
             return false;
         if (count == 0)
             break;

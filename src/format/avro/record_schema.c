@@ -41,7 +41,8 @@ static tl_status put_record(tl_buf *out, const tl_avro_record *record, const cha
                           top ? "\"namespace\":\"org.apache.paimon.avro.generated\"," : ""));
     for (int32_t i = 0; i < record->n_fields; i++) {
         const tl_avro_field *f = &record->fields[i];
-        TL_TRY(tl_buf_appendf(out, "%s{\"name\":\"%s\",\"type\":%s", i > 0 ? "," : "", f->name, f->nullable ? "[\"null\"," : ""));
+        TL_TRY(
+            tl_buf_appendf(out, "%s{\"name\":\"%s\",\"type\":%s", i > 0 ? "," : "", f->name, f->nullable ? "[\"null\"," : ""));
         TL_TRY(put_type(out, f, name));
         TL_TRY(tl_buf_append_str(out, f->nullable ? "],\"default\":null}" : "}"));
     }

@@ -4,8 +4,8 @@
  */
 #include "format/avro/avro_private.h"
 
-static const char *const wire_names[] = {"null",  "boolean", "int",  "long",  "float", "double", "bytes",
-                                         "string", "fixed",  "enum", "array", "map",   "union",  "record"};
+static const char *const wire_names[] = {"null",   "boolean", "int",  "long",  "float", "double", "bytes",
+                                         "string", "fixed",   "enum", "array", "map",   "union",  "record"};
 
 const char *tl_avro__wire_name(tl_avro_wire wire)
 {
@@ -49,8 +49,9 @@ static tl_status new_node(parser *ps, tl_avro_wire wire, int32_t n_children, tl_
 static tl_status count_depth(parser *ps, tl_avro_schema *node, const tl_avro_schema *child)
 {
     node->depth = TL_MAX(node->depth, child->depth + 1);
-    return node->depth > TL_AVRO_DEPTH_MAX ? tl_error_set(ps->err, TL_E_LIMIT, "Avro schema: nested deeper than %d", TL_AVRO_DEPTH_MAX)
-                                           : TL_OK;
+    return node->depth > TL_AVRO_DEPTH_MAX
+               ? tl_error_set(ps->err, TL_E_LIMIT, "Avro schema: nested deeper than %d", TL_AVRO_DEPTH_MAX)
+               : TL_OK;
 }
 
 static int64_t add_saturating(int64_t a, int64_t b)
@@ -208,7 +209,8 @@ static tl_status parse_enum(parser *ps, const tl_json *json, const char *space, 
     return TL_OK;
 }
 
-static tl_status parse_container(parser *ps, const tl_json *json, const char *space, int depth, bool map, const tl_avro_schema **out)
+static tl_status parse_container(parser *ps, const tl_json *json, const char *space, int depth, bool map,
+                                 const tl_avro_schema **out)
 {
     const tl_json *items = tl_json_get(json, map ? "values" : "items");
     if (items == NULL)
@@ -267,7 +269,8 @@ static tl_status parse_object(parser *ps, const tl_json *json, const char *space
     node->logical = logical;
     int64_t precision = 0, scale = 0;
     if (logical == TL_AVRO_LOGICAL_DECIMAL) {
-        (void)tl_json_int64(tl_json_get(json, "precision"), &precision); /* absent or wrong: no decimal, checked by the user of it */
+        (void)tl_json_int64(tl_json_get(json, "precision"),
+                            &precision); /* absent or wrong: no decimal, checked by the user of it */
         (void)tl_json_int64(tl_json_get(json, "scale"), &scale);
         if (precision < 0 || precision > INT32_MAX || scale < 0 || scale > INT32_MAX)
             return bad(ps, "a decimal has no valid precision and scale");

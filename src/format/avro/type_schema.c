@@ -51,7 +51,8 @@ static tl_status begin_record(schema_text *t, const char *name, bool top)
     return TL_OK;
 }
 
-static tl_status put_field(schema_text *t, const char *field, const tl_type *type, bool nullable, const char *record_name, bool with_default)
+static tl_status put_field(schema_text *t, const char *field, const tl_type *type, bool nullable, const char *record_name,
+                           bool with_default)
 {
     if (!is_avro_name(field))
         return tl_error_set(t->err, TL_E_INVALID, "Avro does not support the column name '%s'", field);
@@ -68,7 +69,8 @@ static tl_status put_row(schema_text *t, const tl_type *row, const char *name, b
     for (int32_t i = 0; i < row->n_fields; i++) {
         if (i > 0)
             TL_TRY(put(t, ","));
-        TL_TRY(put_field(t, row->fields[i].name, row->fields[i].type, row->fields[i].type->nullable, name, /* with_default= */ true));
+        TL_TRY(put_field(t, row->fields[i].name, row->fields[i].type, row->fields[i].type->nullable, name,
+                         /* with_default= */ true));
     }
     return put(t, "]}");
 }
@@ -100,8 +102,8 @@ static tl_status put_timestamp(schema_text *t, const tl_type *type)
 {
     if (type->precision > 6)
         return refuse(t, type);
-    return tl_buf_appendf(t->out, "{\"type\":\"long\",\"logicalType\":\"%stimestamp-%s\"}", type->kind == TL_TIMESTAMP ? "" : "local-",
-                          type->precision <= 3 ? "millis" : "micros") == TL_OK
+    return tl_buf_appendf(t->out, "{\"type\":\"long\",\"logicalType\":\"%stimestamp-%s\"}",
+                          type->kind == TL_TIMESTAMP ? "" : "local-", type->precision <= 3 ? "millis" : "micros") == TL_OK
                ? TL_OK
                : tl_nomem(t->err, "Avro schema");
 }
@@ -129,8 +131,8 @@ static tl_status put_plain(schema_text *t, const tl_type *type, const char *name
     case TL_BLOB:
         return put(t, "\"bytes\"");
     case TL_DECIMAL:
-        return tl_buf_appendf(t->out, "{\"type\":\"bytes\",\"logicalType\":\"decimal\",\"precision\":%d,\"scale\":%d}", type->precision,
-                              type->scale) == TL_OK
+        return tl_buf_appendf(t->out, "{\"type\":\"bytes\",\"logicalType\":\"decimal\",\"precision\":%d,\"scale\":%d}",
+                              type->precision, type->scale) == TL_OK
                    ? TL_OK
                    : tl_nomem(t->err, "Avro schema");
     case TL_DATE:

@@ -104,8 +104,8 @@ static tl_status write_rows(avro_writer *w, const tl_batch *batch, tl_error *err
             const tl_field *field = &w->type->fields[c];
             tl_status status = put_value(&w->out.block, field->type, field->type->nullable, batch->cols[c], i);
             if (status == TL_E_INVALID)
-                return tl_error_set(err, status, "column '%s' or a part of it is NOT NULL, but row %lld has a null", field->name,
-                                    (long long)(w->rows + i));
+                return tl_error_set(err, status, "column '%s' or a part of it is NOT NULL, but row %lld has a null",
+                                    field->name, (long long)(w->rows + i));
             if (status != TL_OK)
                 return tl_error_set(err, status, "column '%s': %s", field->name, tl_status_name(status));
         }
@@ -178,7 +178,8 @@ tl_status tl_avro__writer_create(tl_fs *fs, const char *path, const tl_write_spe
     if (status == TL_OK && w->with_stats)
         status = tl_avro__stats_init(&w->stats, spec->row_type->n_fields, err);
     if (status == TL_OK)
-        status = tl_avro__out_create(&w->out, fs, path, (tl_bytes_view){schema.data, schema.len}, compression, spec->compression_level, err);
+        status = tl_avro__out_create(&w->out, fs, path, (tl_bytes_view){schema.data, schema.len}, compression,
+                                     spec->compression_level, err);
     tl_buf_deinit(&schema);
     if (status != TL_OK) {
         writer_free(&w->base);

@@ -30,20 +30,20 @@ typedef struct extremes {
     int64_t max;
 } extremes;
 
-#define DEFINE_EXTREMES(NAME, TYPE)                                                                                              \
-    static extremes extremes_##NAME(const tl_column *col)                                                                        \
-    {                                                                                                                            \
-        const TYPE *v = col->values;                                                                                             \
-        extremes e = {-1, -1};                                                                                                   \
-        for (int64_t i = 0; i < col->length; i++) {                                                                              \
-            if (tl_col_is_null(col, i))                                                                                          \
-                continue;                                                                                                        \
-            if (e.min < 0 || v[i] < v[e.min])                                                                                    \
-                e.min = i;                                                                                                       \
-            if (e.max < 0 || v[i] > v[e.max])                                                                                    \
-                e.max = i;                                                                                                       \
-        }                                                                                                                        \
-        return e;                                                                                                                \
+#define DEFINE_EXTREMES(NAME, TYPE)                       \
+    static extremes extremes_##NAME(const tl_column *col) \
+    {                                                     \
+        const TYPE *v = col->values;                      \
+        extremes e = {-1, -1};                            \
+        for (int64_t i = 0; i < col->length; i++) {       \
+            if (tl_col_is_null(col, i))                   \
+                continue;                                 \
+            if (e.min < 0 || v[i] < v[e.min])             \
+                e.min = i;                                \
+            if (e.max < 0 || v[i] > v[e.max])             \
+                e.max = i;                                \
+        }                                                 \
+        return e;                                         \
     }
 DEFINE_EXTREMES(i8, int8_t)
 DEFINE_EXTREMES(i16, int16_t)
