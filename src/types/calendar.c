@@ -21,13 +21,13 @@ void tl_civil_from_days(int64_t days, int64_t *year, int *month, int *day)
 {
     days += 719468;
     int64_t era = (days >= 0 ? days : days - 146096) / 146097;
-    int64_t day_of_era = days - era * 146097;
-    int64_t year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
-    int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    int64_t m = (5 * day_of_year + 2) / 153;
+    uint32_t day_of_era = (uint32_t)(days - era * 146097);
+    uint32_t year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+    uint32_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    uint32_t m = (5 * day_of_year + 2) / 153;
     *day = (int)(day_of_year - (153 * m + 2) / 5 + 1);
     *month = (int)(m < 10 ? m + 3 : m - 9);
-    *year = year_of_era + era * 400 + (*month <= 2);
+    *year = (int64_t)year_of_era + era * 400 + (*month <= 2);
 }
 
 /* ---- texts ---- */

@@ -122,18 +122,30 @@ static tl_status multi_fixed(const multi *m, int width, tl_column *out, tl_error
 
 /* ---- validity ---- */
 
-static int64_t multi_bits(const void *const *restrict bits, const tl_rowref *restrict refs, int64_t n, uint8_t *restrict out)
+/* Validity of one source; without a bitmap every row is looked up as row 0 of one that says valid. */
+typedef struct src_bits {
+    const uint8_t *bits;
+    uint32_t mask;
+} src_bits;
+
+static int64_t multi_bits(const src_bits *restrict srcs, const tl_rowref *restrict refs, int64_t n, bool null_refs,
+                          uint8_t *restrict out)
 {
     int64_t ones = 0;
     for (int64_t i = 0; i < n; i += 64) {
         uint64_t word = 0;
         int64_t m = TL_MIN(n - i, 64);
-        for (int64_t j = 0; j < m; j++) {
-            tl_rowref ref = refs[i + j];
-            if (ref.row == TL_ROW_NULL)
-                continue;
-            const uint8_t *validity = bits[ref.src];
-            word |= (uint64_t)(validity == NULL || tl_bit_get(validity, ref.row)) << j;
+        if (null_refs) {
+            for (int64_t j = 0; j < m; j++) {
+                tl_rowref ref = refs[i + j];
+                if (ref.row != TL_ROW_NULL)
+                    word |= (uint64_t)tl_bit_get(srcs[ref.src].bits, ref.row & srcs[ref.src].mask) << j;
+            }
+        } else {
+            for (int64_t j = 0; j < m; j++) {
+                src_bits src = srcs[refs[i + j].src];
+                word |= (uint64_t)tl_bit_get(src.bits, refs[i + j].row & src.mask) << j;
+            }
         }
         tl_write_le64(out + i / 8, word);
         ones += __builtin_popcountll(word);
@@ -143,25 +155,29 @@ static int64_t multi_bits(const void *const *restrict bits, const tl_rowref *res
 
 static tl_status multi_validity(const multi *m, tl_column *out, tl_error *err)
 {
+    static const uint8_t valid[1] = {1};
     bool any = m->null_refs;
     for (uint32_t k = 0; k < m->n_srcs && !any; k++)
         any = m->srcs[k] != NULL && m->srcs[k]->null_count > 0;
     if (!any || m->n == 0)
         return TL_OK;
-    bases b;
-    TL_TRY(bases_init(&b, m->n_srcs, err));
-    for (uint32_t k = 0; k < m->n_srcs; k++)
-        b.ptrs[k] = m->srcs[k] == NULL || m->srcs[k]->null_count == 0 ? NULL : m->srcs[k]->validity;
+    src_bits stack[STACK_SRCS];
+    src_bits *srcs = m->n_srcs <= STACK_SRCS ? stack : tl_alloc(m->n_srcs * sizeof *srcs);
     uint8_t *bits = tl_alloc((size_t)((m->n + 63) / 64) * 8);
-    if (bits != NULL) {
-        out->null_count = multi_bits(b.ptrs, m->refs, m->n, bits);
-        if (out->null_count > 0)
-            out->validity = bits;
-        else
-            tl_free(bits);
+    if (srcs != NULL && bits != NULL) {
+        for (uint32_t k = 0; k < m->n_srcs; k++) {
+            bool nulls = m->srcs[k] != NULL && m->srcs[k]->null_count > 0;
+            srcs[k] = nulls ? (src_bits){m->srcs[k]->validity, UINT32_MAX} : (src_bits){valid, 0};
+        }
+        out->null_count = multi_bits(srcs, m->refs, m->n, m->null_refs, bits);
+        out->validity = out->null_count > 0 ? bits : NULL;
     }
-    bases_deinit(&b);
-    return bits == NULL ? tl_nomem(err, "column") : TL_OK;
+    bool done = srcs != NULL && bits != NULL;
+    if (out->validity == NULL)
+        tl_free(bits);
+    if (srcs != stack)
+        tl_free(srcs);
+    return done ? TL_OK : tl_nomem(err, "column");
 }
 
 /* ---- variable length ---- */

@@ -1,14 +1,11 @@
 /*
- * Numbers as text: integers, shortest floating point, and reading them back.
+ * Numbers as text: integers and shortest floating point.
  *
  * The shortest form of a double is what printf("%.*g") gives for the smallest precision that reads back. Its digits are found
  * with Schubfach (R. Giulietti, "The Schubfach way to render doubles", 2020): the shortest decimal inside the rounding interval
  * that is closest to the value. Where the interval is symmetric, that is the value rounded to so many digits, hence printf's
  * result. At powers of two it is not, and printf itself is asked.
  */
-#include <locale.h>
-#include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -52,10 +49,12 @@ size_t tl_text__int(int64_t v, char *out)
 
 void tl_text__padded(uint32_t v, int width, char *out)
 {
-    for (int i = width - 1; i >= 0; i--) {
-        out[i] = (char)('0' + v % 10);
-        v /= 10;
+    for (; width >= 2; width -= 2) {
+        memcpy(out + width - 2, DIGIT_PAIRS + v % 100 * 2, 2);
+        v /= 100;
     }
+    if (width == 1)
+        *out = (char)('0' + v % 10);
 }
 
 /* ---- shortest floating point ---- */
@@ -139,6 +138,10 @@ static decimal shortest_by_printf(double v, bool is_double, int n)
 
 static size_t format_g(decimal d, bool negative, char *out)
 {
+    while (d.digits % 100000000 == 0) {
+        d.digits /= 100000000;
+        d.exponent += 8;
+    }
     while (d.digits % 10 == 0) {
         d.digits /= 10;
         d.exponent++;
@@ -194,8 +197,26 @@ static int digit_count(uint64_t v)
     return (int)tl_text__uint(v, tmp);
 }
 
+/*
+ * Amounts and whole numbers: if v is the double nearest to a decimal of at most 15 digits, that is the shortest one. The
+ * division is rounded correctly, so the test is exact.
+ */
+static bool few_digits(double v, decimal *out)
+{
+    if (!(v < 1e11))
+        return false;
+    uint64_t digits = (uint64_t)(v * 1e4 + 0.5);
+    if ((double)digits / 1e4 != v)
+        return false;
+    *out = (decimal){digits, -4};
+    return true;
+}
+
 static decimal digits_of(double v, binary b, bool is_double)
 {
+    decimal few;
+    if (is_double && few_digits(v, &few))
+        return few;
     decimal d = shortest(b, is_double);
     return b.lower_closer ? shortest_by_printf(v, is_double, digit_count(d.digits)) : d;
 }
@@ -232,180 +253,4 @@ size_t tl_text_float(float v, char out[32])
     if (exponent != 0)
         b = (binary){fraction | UINT32_C(1) << 23, exponent - 150, fraction == 0 && exponent > 1};
     return format_g(digits_of((double)(negative ? -v : v), b, false), negative, out);
-}
-
-/* ---- reading floating point ---- */
-
-static locale_t c_locale;
-static pthread_once_t c_locale_once = PTHREAD_ONCE_INIT;
-
-static void make_c_locale(void)
-{
-    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-}
-
-/* A number in C's syntax without hexadecimal: [sign] digits [. digits] [e [sign] digits]. */
-typedef struct scanned {
-    bool negative;
-    uint64_t mantissa; /* of the first 19 significant digits */
-    int dropped;       /* digits beyond them */
-    int64_t exponent;  /* of ten, for `mantissa` */
-} scanned;
-
-static bool scan_number(tl_bytes_view text, scanned *out)
-{
-    const uint8_t *p = text.data, *end = p + text.len;
-    scanned s = {0};
-    int n_digits = 0;
-    if (p < end && (*p == '-' || *p == '+'))
-        s.negative = *p++ == '-';
-    for (bool fraction = false; p < end; p++) {
-        if (*p == '.' && !fraction) {
-            fraction = true;
-            continue;
-        }
-        if (*p < '0' || *p > '9')
-            break;
-        n_digits++;
-        if (s.mantissa < UINT64_C(1000000000000000000)) {
-            s.mantissa = s.mantissa * 10 + (uint64_t)(*p - '0');
-            s.exponent -= fraction;
-        } else {
-            s.dropped++;
-            s.exponent += !fraction;
-        }
-    }
-    if (n_digits == 0)
-        return false;
-    if (p < end && (*p == 'e' || *p == 'E')) {
-        p++;
-        bool negative = p < end && *p == '-';
-        if (p < end && (*p == '-' || *p == '+'))
-            p++;
-        if (p == end)
-            return false;
-        int64_t e = 0;
-        for (; p < end && *p >= '0' && *p <= '9'; p++)
-            e = TL_MIN(e * 10 + (*p - '0'), 1000000);
-        s.exponent += negative ? -e : e;
-    }
-    *out = s;
-    return p == end;
-}
-
-static tl_bytes_view trim(tl_bytes_view text)
-{
-    while (text.len > 0 && text.data[0] <= ' ') {
-        text.data++;
-        text.len--;
-    }
-    while (text.len > 0 && text.data[text.len - 1] <= ' ')
-        text.len--;
-    return text;
-}
-
-static bool is_text(tl_bytes_view text, const char *want)
-{
-    return text.len == strlen(want) && memcmp(text.data, want, text.len) == 0;
-}
-
-/* NaN and Infinity as Java spells them. */
-static bool scan_special(tl_bytes_view text, double *out)
-{
-    bool negative = text.len > 0 && text.data[0] == '-';
-    if (text.len > 0 && (text.data[0] == '-' || text.data[0] == '+')) {
-        text.data++;
-        text.len--;
-    }
-    if (is_text(text, "NaN"))
-        *out = (double)NAN;
-    else if (is_text(text, "Infinity"))
-        *out = negative ? -(double)INFINITY : (double)INFINITY;
-    else
-        return false;
-    return true;
-}
-
-/* strtod_l() needs an end; numbers longer than this cannot be told from their first digits, so they are copied to the heap. */
-#define SHORT_NUMBER 128
-
-static bool parse_by_libc(tl_bytes_view text, bool is_double, double *out)
-{
-    char small[SHORT_NUMBER];
-    char *copy = text.len < sizeof small ? small : tl_alloc(text.len + 1);
-    if (copy == NULL)
-        return false;
-    memcpy(copy, text.data, text.len);
-    copy[text.len] = '\0';
-    pthread_once(&c_locale_once, make_c_locale);
-    if (c_locale == (locale_t)0)
-        *out = is_double ? strtod(copy, NULL) : (double)strtof(copy, NULL);
-    else
-        *out = is_double ? strtod_l(copy, NULL, c_locale) : (double)strtof_l(copy, NULL, c_locale);
-    if (copy != small)
-        tl_free(copy);
-    return true;
-}
-
-bool tl_text__parse_double(tl_bytes_view text, double *out)
-{
-    static const double pow10[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    text = trim(text);
-    scanned s;
-    if (!scan_number(text, &s))
-        return scan_special(text, out);
-    /* Exact operands, one rounding: the result is the nearest double (W. D. Clinger, 1990). */
-    if (s.dropped == 0 && s.mantissa <= UINT64_C(1) << 53 && s.exponent >= -22 && s.exponent <= 22) {
-        double v = (double)s.mantissa;
-        v = s.exponent < 0 ? v / pow10[-s.exponent] : v * pow10[s.exponent];
-        *out = s.negative ? -v : v;
-        return true;
-    }
-    return parse_by_libc(text, true, out);
-}
-
-bool tl_text__parse_float(tl_bytes_view text, float *out)
-{
-    static const float pow10[] = {1e0f, 1e1f, 1e2f, 1e3f, 1e4f, 1e5f, 1e6f, 1e7f, 1e8f, 1e9f, 1e10f};
-    text = trim(text);
-    scanned s;
-    double v = 0;
-    if (!scan_number(text, &s)) {
-        if (!scan_special(text, &v))
-            return false;
-        *out = (float)v;
-        return true;
-    }
-    if (s.dropped == 0 && s.mantissa <= UINT64_C(1) << 24 && s.exponent >= -10 && s.exponent <= 10) {
-        float f = (float)s.mantissa;
-        f = s.exponent < 0 ? f / pow10[-s.exponent] : f * pow10[s.exponent];
-        *out = s.negative ? -f : f;
-        return true;
-    }
-    if (!parse_by_libc(text, false, &v))
-        return false;
-    *out = (float)v;
-    return true;
-}
-
-bool tl_text__parse_int(tl_bytes_view text, int64_t min, int64_t max, int64_t *out)
-{
-    size_t i = 0;
-    bool negative = text.len > 0 && text.data[0] == '-';
-    if (text.len > 0 && (text.data[0] == '-' || text.data[0] == '+'))
-        i++;
-    if (i == text.len)
-        return false;
-    uint64_t v = 0;
-    for (; i < text.len; i++) {
-        unsigned digit = (unsigned)text.data[i] - '0';
-        if (digit > 9 || __builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, digit, &v))
-            return false;
-    }
-    if (negative ? v > (uint64_t)INT64_MAX + 1 : v > (uint64_t)INT64_MAX)
-        return false;
-    int64_t value = negative ? (int64_t)(0 - v) : (int64_t)v;
-    *out = value;
-    return value >= min && value <= max;
 }

@@ -192,6 +192,13 @@ static int64_t eval_between(evaluation *e, const tl_predicate *leaf, bool want, 
         if (!has_low || !has_high)
             return 0;
         compare(col, in.rows, in.n, REL_LT, lit, 0, e->flags);
+        if (col->phys != TL_PHYS_BYTES) { /* comparing is cheaper than selecting twice */
+            uint8_t *restrict flags = e->flags, *restrict not_above = e->flags + e->n_rows;
+            compare(col, in.rows, in.n, REL_LE, lit, 1, not_above);
+            for (int64_t k = 0; k < in.n; k++)
+                flags[k] = (uint8_t)(not_above[k] & !flags[k]);
+            return keep_rows(col, in, flags, true, out);
+        }
         int64_t m = keep_rows(col, in, e->flags, false, out);
         compare(col, out, m, REL_LE, lit, 1, e->flags);
         return keep_rows(col, (selection){out, m}, e->flags, true, out);
@@ -288,6 +295,21 @@ static bool contains(tl_bytes_view text, tl_bytes_view part)
     return part.len == 0 || (text.len >= part.len && memmem(text.data, text.len, part.data, part.len) != NULL);
 }
 
+/* LIKE without _ and escapes, and with % at its ends only, is one of the simpler tests on what is left. */
+static tl_pred_op simplify_like(tl_bytes_view *pattern)
+{
+    bool open_start = pattern->len > 0 && pattern->data[0] == '%';
+    bool open_end = pattern->len > (size_t)open_start && pattern->data[pattern->len - 1] == '%';
+    tl_bytes_view middle = {pattern->data + open_start, pattern->len - open_start - open_end};
+    for (size_t i = 0; i < middle.len; i++)
+        if (middle.data[i] == '%' || middle.data[i] == '_' || middle.data[i] == '\\')
+            return TL_PRED_LIKE;
+    *pattern = middle;
+    if (open_start)
+        return open_end ? TL_PRED_CONTAINS : TL_PRED_ENDS_WITH;
+    return open_end ? TL_PRED_STARTS_WITH : TL_PRED_EQ;
+}
+
 static int64_t eval_text(evaluation *e, const tl_predicate *leaf, bool want, selection in, uint32_t *out)
 {
     const tl_column *col = e->cols[leaf->column];
@@ -297,7 +319,10 @@ static int64_t eval_text(evaluation *e, const tl_predicate *leaf, bool want, sel
     if (tl_col_is_null(leaf->literals, 0))
         return 0;
     tl_bytes_view part = tl_col_bytes(leaf->literals, 0);
-    switch (leaf->op) {
+    switch (leaf->op == TL_PRED_LIKE ? simplify_like(&part) : leaf->op) {
+    case TL_PRED_EQ:
+        LOOP(tl_bytes_equal(tl_col_bytes(col, i), part))
+        break;
     case TL_PRED_STARTS_WITH:
         LOOP(starts_with(tl_col_bytes(col, i), part))
         break;
