@@ -116,6 +116,19 @@ static int64_t or_bits(uint8_t *dst, int64_t at, const uint8_t *src, int64_t fro
     return ones;
 }
 
+/* As or_bits() for a run of ones. */
+static void or_ones(uint8_t *dst, int64_t at, int64_t n)
+{
+    if (n > 8 * BITS_STEP) {
+        tl_bitmap_fill(dst, at, n, true);
+        return;
+    }
+    for (int64_t k; n > 0; n -= k, at += k) {
+        k = TL_MIN(n, BITS_STEP);
+        tl_write_le64(dst + at / 8, tl_read_le64(dst + at / 8) | ((UINT64_C(1) << k) - 1) << (at % 8));
+    }
+}
+
 static int64_t count_ones(const uint8_t *bits, int64_t from, int64_t n)
 {
     int64_t ones = 0;
@@ -134,10 +147,9 @@ bool tl_pq__rle_bitmap(tl_pq_rle *rle, int64_t n, uint8_t *bits, int64_t at, int
         int64_t k = TL_MIN(n, rle->left);
         if (rle->is_packed) {
             *ones += or_bits(bits, at, rle->packed, rle->packed_from, k);
-        } else {
-            bool v = rle->value & 1;
-            tl_bitmap_fill(bits, at, k, v);
-            *ones += v ? k : 0;
+        } else if ((rle->value & 1) != 0) {
+            or_ones(bits, at, k);
+            *ones += k;
         }
         take(rle, k);
         at += k;

@@ -111,7 +111,7 @@ static tl_status load_page(tl_pq_leaf *leaf, tl_error *err)
     if (leaf->type == NULL)
         return TL_OK;
     return tl_pq__values_open(&leaf->values, &leaf->conv, leaf->node->el, &page,
-                              leaf->pages.has_dictionary ? &leaf->pages.dictionary : NULL, err);
+                              leaf->pages.is_dictionary_loaded ? &leaf->pages.dictionary : NULL, err);
 }
 
 /* The next page with values becomes current; *more is false at the end of the chunk. */
@@ -450,10 +450,13 @@ tl_status tl_pq__read_leaf_rows_max(tl_pq_leaf *leaf, bool with_dictionary, int6
     *out = TL_MIN(*out, TL_MAX(TL_PQ_BATCH_BYTES_AIM / (meta->total_uncompressed_size / rows + 1), 1));
     /* A dictionary repeats strings that the sizes in the footer count once. */
     bool more;
-    if (with_dictionary && meta->total_uncompressed_size > TL_PQ_BATCH_BYTES_AIM / TL_BATCH_ROWS)
+    bool is_large = meta->total_uncompressed_size > TL_PQ_BATCH_BYTES_AIM / TL_BATCH_ROWS;
+    if (with_dictionary && is_large && leaf->row == 0 && leaf->page_left == 0) {
         TL_TRY(tl_pq__pages_peek(&leaf->pages, &more, err));
+        TL_TRY(tl_pq__pages_load_dictionary(&leaf->pages, err));
+    }
     int64_t longest = (int64_t)leaf->pages.dictionary.max_bytes * TL_MAX(levels_per_row, 1);
-    if (leaf->pages.has_dictionary && longest > 0)
+    if (leaf->pages.is_dictionary_loaded && longest > 0)
         *out = TL_MIN(*out, TL_MAX(TL_PQ_BATCH_BYTES_AIM / longest, 1));
     return TL_OK;
 }

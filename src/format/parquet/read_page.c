@@ -5,8 +5,8 @@
  * whole: {LE length, repetition levels}, {LE length, definition levels}, values. A v2 page has both levels uncompressed in
  * front. The dictionary page comes first, where there is one.
  *
- * A page that is skipped costs its header only; with an offset index not even that. Buffers are reused from page to page and
- * from chunk to chunk.
+ * A page that is skipped costs its header only; with an offset index not even that. The dictionary is read when the first page
+ * that uses it is. Buffers are reused from page to page and from chunk to chunk.
  */
 #include "format/compress_private.h"
 #include "format/parquet/read_private.h"
@@ -20,6 +20,11 @@
 static tl_status corrupt(const char *why, tl_error *err)
 {
     return tl_error_set(err, TL_E_CORRUPT, "%s", why);
+}
+
+static tl_status at_page(const tl_pq_pages *pages, tl_status status, tl_error *err)
+{
+    return tl_error_wrap(err, status, "page at byte %lld", (long long)pages->pos);
 }
 
 void tl_pq__pages_init(tl_pq_pages *pages, tl_pq_file *file, const tl_pq_node *node, const tl_pq_conversion *conv)
@@ -76,7 +81,7 @@ tl_status tl_pq__pages_open(tl_pq_pages *pages, int32_t group, const tl_pq_offse
     pages->index_next = 0;
     pages->group_rows = row_group->num_rows;
     pages->values_seen = 0;
-    pages->has_peeked = pages->has_dictionary = false;
+    pages->has_peeked = pages->has_dictionary = pages->is_dictionary_loaded = false;
     /* Some writers leave the dictionary's offset at 0 and let data_page_offset name the dictionary page. */
     bool starts_with_dictionary = meta->dictionary_page_offset > 0 && meta->dictionary_page_offset < meta->data_page_offset;
     pages->pos = starts_with_dictionary ? meta->dictionary_page_offset : meta->data_page_offset;
@@ -285,27 +290,47 @@ static tl_status load_v2(tl_pq_pages *pages, tl_pq_page *out, tl_error *err)
     return TL_OK;
 }
 
-static tl_status load_dictionary(tl_pq_pages *pages, tl_error *err)
+/* ---- dictionary ---- */
+
+static tl_status note_dictionary(tl_pq_pages *pages, tl_error *err)
 {
     if (pages->has_dictionary)
         return corrupt("a second dictionary page", err);
-    pages->has_dictionary = true;
-    if (pages->conv == NULL)
-        return TL_OK;
     tl_pq_encoding encoding = pages->header.dictionary_encoding;
     if (encoding != TL_PQ_PLAIN && encoding != TL_PQ_PLAIN_DICTIONARY)
         return tl_error_set(err, TL_E_UNSUPPORTED, "dictionary with encoding %d", (int)encoding);
+    pages->has_dictionary = true;
+    pages->dictionary_pos = pages->pos;
+    return TL_OK;
+}
+
+static tl_status load_dictionary_page(tl_pq_pages *pages, tl_error *err)
+{
     tl_bytes_view bytes;
+    TL_TRY(read_header(pages, err));
     TL_TRY(load_whole(pages, &bytes, err));
-    return tl_pq__values_plain(pages->conv, pages->node->el, bytes, pages->header.dictionary_num_values, &pages->dictionary, err);
+    TL_TRY(tl_pq__values_plain(pages->conv, pages->node->el, bytes, pages->header.dictionary_num_values, &pages->dictionary, err));
+    pages->is_dictionary_loaded = true;
+    return TL_OK;
+}
+
+/* Goes back to the dictionary page and returns to the peeked one. */
+tl_status tl_pq__pages_load_dictionary(tl_pq_pages *pages, tl_error *err)
+{
+    if (!pages->has_dictionary || pages->is_dictionary_loaded || pages->conv == NULL)
+        return TL_OK;
+    const tl_pq_page_header header = pages->header;
+    const size_t header_bytes = pages->header_bytes;
+    const int64_t pos = pages->pos;
+    pages->pos = pages->dictionary_pos;
+    TL_TRY(at_page(pages, load_dictionary_page(pages, err), err));
+    pages->header = header;
+    pages->header_bytes = header_bytes;
+    pages->pos = pos;
+    return TL_OK;
 }
 
 /* ---- cursor ---- */
-
-static tl_status at_page(const tl_pq_pages *pages, tl_status status, tl_error *err)
-{
-    return tl_error_wrap(err, status, "page at byte %lld", (long long)pages->pos);
-}
 
 /* The next page that holds data; what comes before it is taken in (dictionary) or left (index pages). */
 static tl_status find_data_page(tl_pq_pages *pages, tl_error *err)
@@ -318,7 +343,7 @@ static tl_status find_data_page(tl_pq_pages *pages, tl_error *err)
             return TL_OK;
         }
         if (type == TL_PQ_DICTIONARY_PAGE)
-            TL_TRY(load_dictionary(pages, err));
+            TL_TRY(note_dictionary(pages, err));
         step_over(pages);
     }
 }
@@ -346,6 +371,9 @@ void tl_pq__pages_skip(tl_pq_pages *pages)
 
 tl_status tl_pq__pages_load(tl_pq_pages *pages, tl_pq_page *out, tl_error *err)
 {
+    tl_pq_encoding encoding = pages->header.data.encoding;
+    if (encoding == TL_PQ_PLAIN_DICTIONARY || encoding == TL_PQ_RLE_DICTIONARY)
+        TL_TRY(tl_pq__pages_load_dictionary(pages, err));
     tl_status status = pages->header.type == TL_PQ_DATA_PAGE ? load_v1(pages, out, err) : load_v2(pages, out, err);
     TL_TRY(at_page(pages, status, err));
     out->header = pages->header;

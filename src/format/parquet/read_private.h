@@ -167,7 +167,9 @@ typedef struct tl_pq_pages {
     bool has_peeked;     /* `header` is that of the page at `pos` */
     tl_pq_page_header header;
     size_t header_bytes;
-    bool has_dictionary;
+    bool has_dictionary;     /* its page has been passed */
+    bool is_dictionary_loaded;
+    int64_t dictionary_pos;
     tl_pq_dictionary dictionary;
     /* window: bytes of the file around `pos`, where the file is not mapped */
     uint8_t *window;
@@ -185,6 +187,8 @@ void tl_pq__pages_deinit(tl_pq_pages *pages);
 tl_status tl_pq__pages_open(tl_pq_pages *pages, int32_t group, const tl_pq_offset_index *index, tl_error *err);
 /** Header of the next data page in pages->header, without touching its body; *more is false behind the last. */
 tl_status tl_pq__pages_peek(tl_pq_pages *pages, bool *more, tl_error *err);
+/** Read the dictionary of the chunk, if there is one and it was passed; between peek and load. */
+tl_status tl_pq__pages_load_dictionary(tl_pq_pages *pages, tl_error *err);
 /** Step over the peeked page. */
 void tl_pq__pages_skip(tl_pq_pages *pages);
 /** Read and decompress the peeked page; valid until the next call. */
@@ -228,7 +232,8 @@ typedef struct tl_pq_values {
     tl_pq_rle rle;
     tl_pq_delta delta;    /* values; lengths; prefix lengths */
     tl_pq_delta suffixes; /* DELTA_BYTE_ARRAY */
-    tl_buf last;          /* DELTA_BYTE_ARRAY: the last value */
+    int64_t bytes_per_string; /* PLAIN: average of the last read, for the room of the next */
+    tl_buf last;              /* DELTA_BYTE_ARRAY: the last value */
     /* scratch, kept from page to page */
     tl_buf raw;
     tl_buf indices;

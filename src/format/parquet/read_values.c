@@ -9,6 +9,7 @@
 
 #define PIECE_VALUES 256
 #define SHORT_COPY_BYTES 32
+#define SMALL_STRING_BYTES 16
 
 static tl_status corrupt(const char *why, tl_error *err)
 {
@@ -252,11 +253,33 @@ static inline void copy_string(uint8_t *restrict to, const uint8_t *restrict fro
 }
 _Static_assert(SHORT_COPY_BYTES <= TL_PQ_SLACK, "short copies stay inside the slack");
 
+/* Short strings only: room for the longest is taken for each, so that lengths and bytes are one pass. */
+static tl_status dictionary_short_strings(tl_pq_values *v, const uint32_t *restrict indices, int64_t n, tl_pq_sink *sink, tl_error *err)
+{
+    const tl_pq_dictionary *dict = v->dictionary;
+    TL_TRY(tl_pq__sink_reserve_data(sink, n * dict->max_bytes, err));
+    const int32_t *restrict starts = dict->offsets;
+    const uint8_t *restrict from = dict->data;
+    uint8_t *restrict to = sink->data;
+    int32_t *restrict ends = sink->offsets + sink->len + 1;
+    int32_t end = (int32_t)sink->data_len;
+    for (int64_t i = 0; i < n; i++) {
+        int32_t start = starts[indices[i]];
+        memcpy(to + end, from + start, SMALL_STRING_BYTES);
+        end += starts[indices[i] + 1] - start;
+        ends[i] = end;
+    }
+    sink->data_len = end;
+    return TL_OK;
+}
+
 static tl_status dictionary_strings(tl_pq_values *v, int64_t n, tl_pq_sink *sink, tl_error *err)
 {
     const tl_pq_dictionary *dict = v->dictionary;
     const uint32_t *indices;
     TL_TRY(read_indices(v, n, &indices, err));
+    if (dict->max_bytes <= SMALL_STRING_BYTES)
+        return dictionary_short_strings(v, indices, n, sink, err);
     int32_t *ends = sink->offsets + sink->len + 1;
     int64_t start = sink->data_len, end = start;
     for (int64_t i = 0; i < n; i++) {
@@ -272,31 +295,39 @@ static tl_status dictionary_strings(tl_pq_values *v, int64_t n, tl_pq_sink *sink
     return TL_OK;
 }
 
-/* {LE length, bytes} each. */
+/*
+ * {LE length, bytes} each: a walk over the lengths, then the copies, a block at a time so that the second pass finds the
+ * bytes in the nearest cache. How much room all of them will need is guessed from the batch before.
+ */
 static tl_status plain_strings(tl_pq_values *v, int64_t n, tl_pq_sink *sink, tl_error *err)
 {
     int32_t *ends = sink->offsets + sink->len + 1;
-    const uint8_t *p = v->p;
-    int64_t start = sink->data_len, end = start;
-    for (int64_t i = 0; i < n; i++) {
-        if (v->end - p < 4)
-            return ends_early(err);
-        uint32_t len = tl_read_le32(p);
-        if (len > (size_t)(v->end - p - 4))
-            return ends_early(err);
-        p += 4 + len;
-        end += len;
-        ends[i] = (int32_t)end;
+    const int64_t start = sink->data_len;
+    TL_TRY(tl_pq__sink_reserve_data(sink, TL_MIN(n * v->bytes_per_string, v->end - v->p), err));
+    for (int64_t from = 0; from < n; from += PIECE_VALUES) {
+        int64_t to = TL_MIN(n, from + PIECE_VALUES), end = sink->data_len;
+        const uint8_t *p = v->p;
+        for (int64_t i = from; i < to; i++) {
+            if (TL_UNLIKELY(v->end - p < 4))
+                return ends_early(err);
+            uint32_t len = tl_read_le32(p);
+            if (TL_UNLIKELY(len > (size_t)(v->end - p - 4)))
+                return ends_early(err);
+            p += 4 + len;
+            end += len;
+            ends[i] = (int32_t)end;
+        }
+        TL_TRY(tl_pq__sink_reserve_data(sink, end - sink->data_len, err));
+        p = v->p + 4;
+        for (int64_t i = from; i < to; i++) {
+            size_t len = (size_t)(ends[i] - ends[i - 1]);
+            copy_string(sink->data + ends[i - 1], p, len);
+            p += 4 + len;
+        }
+        v->p = p - 4;
+        sink->data_len = end;
     }
-    TL_TRY(tl_pq__sink_reserve_data(sink, end - start, err));
-    p = v->p;
-    for (int64_t i = 0; i < n; i++) {
-        size_t len = (size_t)(ends[i] - ends[i - 1]);
-        copy_string(sink->data + ends[i - 1], p + 4, len);
-        p += 4 + len;
-    }
-    v->p = p;
-    sink->data_len = end;
+    v->bytes_per_string = (sink->data_len - start) / n + 1;
     return TL_OK;
 }
 
