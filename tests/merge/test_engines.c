@@ -2,7 +2,6 @@
  * Random histories through the engines, against the model: whole groups, sorted buffers, and merges of runs cut in every
  * way. Each case is a set of options with the model's view of them.
  */
-#define _GNU_SOURCE /* memmem */
 #include "support/random_column.h"
 
 #include "merge/model.c" /* the model is part of this program */
