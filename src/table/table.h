@@ -130,6 +130,8 @@ void tl_stream_scan_free(tl_stream_scan *scan);
 tl_status tl_stream_scan_plan(tl_stream_scan *scan, tl_splits *out, bool *ready, int64_t *snapshot_id, bool *is_full, tl_error *err);
 /** Position to store for a resume: the snapshot that will be planned next. 0 before the first plan. */
 int64_t tl_stream_scan_position(const tl_stream_scan *scan);
+/** True once scan.bounded.watermark ended the scan: no plan will be ready any more. */
+bool tl_stream_scan_ended(const tl_stream_scan *scan);
 /** Watermark of the last planned snapshot, TL_ABSENT if none. */
 int64_t tl_stream_scan_watermark(const tl_stream_scan *scan);
 
@@ -208,6 +210,13 @@ typedef struct tl_expire_spec {
 } tl_expire_spec;
 tl_status tl_table_expire(tl_table *table, const tl_expire_spec *spec, int32_t *expired, tl_error *err);
 tl_status tl_table_drop_partitions(tl_table *table, const tl_options *specs, size_t n_specs, tl_error *err);
+/** The same in the name of a commit user. */
+tl_status tl_table_drop_partitions_as(tl_table *table, const char *user, const tl_options *specs, size_t n_specs, tl_error *err);
+
+/** A branch from a tag, or (`tag` NULL) an empty one with the table's schemas. */
+tl_status tl_table_create_branch(tl_table *table, const char *name, const char *tag, tl_error *err);
+tl_status tl_table_delete_branch(tl_table *table, const char *name, tl_error *err);
+tl_status tl_table_rename_branch(tl_table *table, const char *from, const char *to, tl_error *err);
 
 /* Consumers: how far streaming readers got; expiry keeps what they have not read (§17). */
 typedef struct tl_consumer {

@@ -1,0 +1,428 @@
+/*
+ * Committing what writers prepared: new data as an APPEND (or OVERWRITE) snapshot, compactions as a COMPACT snapshot after it.
+ * Source: format reference §16; Java: FileStoreCommitImpl.commit, overwritePartition, ManifestEntryChanges, TableCommitImpl.
+ *
+ * Who loses what: data of an APPEND conflicts with nothing and always gets in. A compaction that finds its input gone (another
+ * job compacted it, or it was overwritten) is dropped with the files that it made; its changelog will be made by the compaction
+ * that comes next, since the level-0 files stay. Messages that delete files or overwrite can conflict; then nothing gets in and
+ * their files are removed.
+ */
+#include "table/table_private.h"
+
+#include "base/log.h"
+
+/* ---- messages to entries ---- */
+
+static tl_status add_all(tl_entries *entries, tl_entry_kind kind, const tl_commit_message *msg, int32_t total, const tl_file_list *files,
+                         tl_error *err)
+{
+    for (size_t i = 0; i < files->n; i++)
+        TL_TRY(tl_entries_add(entries, kind, tl_bytes_view_of(msg->partition), msg->bucket, total, files->items[i], err));
+    return TL_OK;
+}
+
+static tl_status collect(tl_table *table, const tl_commit_messages *messages, tl_changes *append, tl_changes *compact, tl_error *err)
+{
+    for (size_t i = 0; i < messages->n; i++) {
+        const tl_commit_message *m = &messages->items[i];
+        int32_t total = m->total_buckets != 0 ? m->total_buckets : table->n_buckets;
+        TL_TRY(add_all(&append->table, TL_ENTRY_ADD, m, total, &m->new_files, err));
+        TL_TRY(add_all(&append->table, TL_ENTRY_DELETE, m, total, &m->deleted_files, err));
+        TL_TRY(add_all(&append->changelog, TL_ENTRY_ADD, m, total, &m->changelog_files, err));
+        TL_TRY(add_all(&compact->table, TL_ENTRY_DELETE, m, total, &m->compact_before, err));
+        TL_TRY(add_all(&compact->table, TL_ENTRY_ADD, m, total, &m->compact_after, err));
+        TL_TRY(add_all(&compact->changelog, TL_ENTRY_ADD, m, total, &m->compact_changelog, err));
+    }
+    return TL_OK;
+}
+
+/* ---- removing files that do not get in ---- */
+
+void tl_table__remove_file(tl_table *table, tl_bytes_view partition, int32_t bucket, const tl_data_file *file)
+{
+    TL_CLEANUP(tl_freep) char *path = tl_data_file_path(table->config, partition, bucket, file);
+    if (path == NULL)
+        return; /* an orphan: the cleaner of orphans finds it */
+    (void)tl_fs_remove(table->fs, path, NULL); /* missing is fine, anything else leaves an orphan */
+    char *slash = strrchr(path, '/');
+    if (slash == NULL)
+        return;
+    for (int32_t i = 0; i < file->n_extra_files; i++) {
+        TL_CLEANUP(tl_freep) char *extra = tl_strf("%.*s/%s", (int)(slash - path), path, file->extra_files[i]);
+        if (extra != NULL)
+            (void)tl_fs_remove(table->fs, extra, NULL); /* as above */
+    }
+}
+
+static bool listed(const tl_file_list *list, const char *name)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        if (strcmp(list->items[i]->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void remove_list(tl_table *table, const tl_commit_message *m, const tl_file_list *files)
+{
+    for (size_t i = 0; i < files->n; i++)
+        tl_table__remove_file(table, tl_bytes_view_of(m->partition), m->bucket, files->items[i]);
+}
+
+/* What a compaction made anew. A file that was only moved to another level is still live where it was. */
+static void remove_compaction(tl_table *table, const tl_commit_message *m)
+{
+    for (size_t i = 0; i < m->compact_after.n; i++) {
+        const tl_data_file *file = m->compact_after.items[i];
+        if (!listed(&m->compact_before, file->name) && !listed(&m->new_files, file->name))
+            tl_table__remove_file(table, tl_bytes_view_of(m->partition), m->bucket, file);
+    }
+    remove_list(table, m, &m->compact_changelog);
+}
+
+static void remove_compactions(tl_table *table, const tl_commit_messages *messages)
+{
+    for (size_t i = 0; i < messages->n; i++)
+        remove_compaction(table, &messages->items[i]);
+}
+
+void tl_table_abort(tl_table *table, const tl_commit_messages *messages)
+{
+    for (size_t i = 0; i < messages->n; i++) {
+        const tl_commit_message *m = &messages->items[i];
+        remove_compaction(table, m);
+        remove_list(table, m, &m->new_files);
+        remove_list(table, m, &m->changelog_files);
+    }
+}
+
+/* ---- was it committed before? ---- */
+
+tl_status tl_table_latest_of_user(tl_table *table, const char *user, tl_snapshot **out, tl_error *err)
+{
+    int64_t latest = 0;
+    TL_TRY(tl_snapshot_latest_id(table->fs, &table->paths, &latest, err));
+    for (int64_t id = latest; id > 0; id--) {
+        TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
+        tl_status status = tl_snapshot_read(table->fs, &table->paths, id, &snap, err);
+        if (status == TL_E_NOT_FOUND)
+            break; /* expired: those before it are, too */
+        TL_TRY(status);
+        if (strcmp(snap->commit_user, user) == 0) {
+            *out = TL_STEAL(snap);
+            return TL_OK;
+        }
+    }
+    return tl_error_set(err, TL_E_NOT_FOUND, "no snapshot of commit user '%s'", user);
+}
+
+/* Snapshots that this user made with this identifier; 0: none. `compact`: its COMPACT, `data`: the one before it. */
+typedef struct committed {
+    int64_t data;
+    int64_t compact;
+} committed;
+
+static tl_status find_committed(tl_table *table, const char *user, int64_t identifier, committed *out, tl_error *err)
+{
+    *out = (committed){0};
+    TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
+    tl_status status = tl_table_latest_of_user(table, user, &snap, NULL);
+    if (status == TL_E_NOT_FOUND)
+        return TL_OK;
+    if (status != TL_OK)
+        return tl_table_latest_of_user(table, user, &snap, err); /* again, for the message */
+    int64_t id = snap->id;
+    /* Identifiers of a user never fall: what lies before one that is smaller is smaller, too. */
+    while (snap != NULL && (strcmp(snap->commit_user, user) != 0 || snap->commit_identifier >= identifier)) {
+        if (strcmp(snap->commit_user, user) == 0 && snap->commit_identifier == identifier) {
+            if (snap->commit_kind == TL_COMMIT_COMPACT)
+                out->compact = snap->id;
+            else
+                out->data = snap->id;
+        }
+        tl_snapshot_free(snap);
+        snap = NULL;
+        status = --id == 0 ? TL_E_NOT_FOUND : tl_snapshot_read(table->fs, &table->paths, id, &snap, err);
+        if (status != TL_OK && status != TL_E_NOT_FOUND)
+            return status;
+    }
+    return TL_OK;
+}
+
+/* A handle that committed a smaller identifier of this user before knows without looking. */
+static tl_status look_for_committed(tl_table *table, const char *user, int64_t identifier, committed *out, tl_error *err)
+{
+    *out = (committed){0};
+    if (identifier == TL_COMMIT_BATCH)
+        return TL_OK;
+    pthread_mutex_lock(&table->lock);
+    bool known = table->last_user != NULL && strcmp(table->last_user, user) == 0 && table->last_identifier < identifier;
+    pthread_mutex_unlock(&table->lock);
+    return known ? TL_OK : find_committed(table, user, identifier, out, err);
+}
+
+static void remember(tl_table *table, const char *user, int64_t identifier)
+{
+    pthread_mutex_lock(&table->lock);
+    if (table->last_user == NULL || strcmp(table->last_user, user) != 0) {
+        tl_free(table->last_user);
+        table->last_user = tl_strdup(user); /* NULL only means: look again next time */
+    }
+    table->last_identifier = identifier;
+    pthread_mutex_unlock(&table->lock);
+}
+
+/*
+ * The snapshot is there already. After a recovery the messages may be those that made it, or a new attempt at the same input:
+ * files that the snapshot does not name belong to the latter and go.
+ */
+static tl_status drop_duplicates(tl_table *table, int64_t snapshot_id, const tl_commit_messages *messages, bool compaction, tl_error *err)
+{
+    TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
+    TL_TRY(tl_snapshot_read(table->fs, &table->paths, snapshot_id, &snap, err));
+    tl_entries entries = {0};
+    tl_scan scan;
+    tl_scan_init(&scan, TL_SCAN_DELTA, snap);
+    tl_status status = tl_table__scan(table, &scan, &entries, err);
+    scan.mode = TL_SCAN_CHANGELOG;
+    if (status == TL_OK)
+        status = tl_table__scan(table, &scan, &entries, err);
+    tl_map names = {0};
+    for (size_t i = 0; status == TL_OK && i < entries.n; i++) {
+        const char *name = entries.items[i].file->name;
+        if (tl_map_put(&names, name, strlen(name), entries.items[i].file, NULL) != TL_OK)
+            status = tl_nomem(err, "files");
+    }
+    for (size_t i = 0; status == TL_OK && i < messages->n; i++) {
+        const tl_commit_message *m = &messages->items[i];
+        const tl_file_list *lists[2] = {compaction ? &m->compact_after : &m->new_files,
+                                        compaction ? &m->compact_changelog : &m->changelog_files};
+        for (int l = 0; l < 2; l++) {
+            for (size_t f = 0; f < lists[l]->n; f++) {
+                const tl_data_file *file = lists[l]->items[f];
+                bool moved = compaction && (listed(&m->compact_before, file->name) || listed(&m->new_files, file->name));
+                if (!moved && tl_map_get(&names, file->name, strlen(file->name)) == NULL)
+                    tl_table__remove_file(table, tl_bytes_view_of(m->partition), m->bucket, file);
+            }
+        }
+    }
+    tl_map_deinit(&names);
+    tl_entries_deinit(&entries);
+    return status;
+}
+
+/* ---- phases ---- */
+
+typedef struct commit {
+    tl_table *table;
+    const tl_commit_spec *spec;
+    const tl_commit_messages *messages;
+    const char *user;
+    tl_changes append;
+    tl_changes compact;
+    committed before;
+    tl_commit_result result;
+} commit;
+
+static tl_attempt attempt_of(const commit *c, tl_commit_kind kind)
+{
+    return (tl_attempt){.table = c->table,
+                        .user = c->user,
+                        .identifier = c->spec->identifier,
+                        .watermark = c->spec->watermark,
+                        .properties = c->spec->properties,
+                        .kind = kind,
+                        .check = kind != TL_COMMIT_APPEND};
+}
+
+static tl_status make(commit *c, const tl_attempt *attempt, const tl_changes *changes, tl_error *err)
+{
+    int64_t id = 0;
+    int32_t retries = 0;
+    tl_status status = tl_commit__try(attempt, changes, &id, &retries, err);
+    c->result.retries += retries;
+    if (status == TL_OK) {
+        c->result.snapshot_id = id;
+        c->result.snapshots++;
+    }
+    return status;
+}
+
+static bool deletes(const tl_entries *entries)
+{
+    for (size_t i = 0; i < entries->n; i++) {
+        if (entries->items[i].kind == TL_ENTRY_DELETE)
+            return true;
+    }
+    return false;
+}
+
+/* A conflict that no retry can mend: the files will never get in. */
+static tl_status reject(commit *c, tl_status status, const tl_error *err)
+{
+    if (status == TL_E_CONFLICT && !err->retryable)
+        tl_table_abort(c->table, c->messages);
+    return status;
+}
+
+static tl_status append_phase(commit *c, tl_error *err)
+{
+    bool nothing = c->append.table.n == 0 && c->append.changelog.n == 0;
+    bool force = tl_table__option_bool(&c->table->schema->options, "commit.force-create-snapshot");
+    if (nothing && c->spec->ignore_empty && !force)
+        return TL_OK;
+    if (c->before.data > 0) {
+        c->result.snapshot_id = c->before.data;
+        return drop_duplicates(c->table, c->before.data, c->messages, /* compaction= */ false, err);
+    }
+    tl_attempt attempt = attempt_of(c, deletes(&c->append.table) ? TL_COMMIT_OVERWRITE : TL_COMMIT_APPEND);
+    attempt.discard_duplicates = attempt.kind == TL_COMMIT_APPEND &&
+                                 tl_table__option_bool(&c->table->schema->options, "commit.discard-duplicate-files");
+    return make(c, &attempt, &c->append, err);
+}
+
+static tl_status compact_phase(commit *c, const tl_changes *changes, tl_error *err)
+{
+    if (changes->table.n == 0 && changes->changelog.n == 0)
+        return TL_OK;
+    if (c->before.compact > 0) {
+        c->result.snapshot_id = c->before.compact;
+        return drop_duplicates(c->table, c->before.compact, c->messages, /* compaction= */ true, err);
+    }
+    tl_attempt attempt = attempt_of(c, TL_COMMIT_COMPACT);
+    tl_status status = make(c, &attempt, changes, err);
+    if (status != TL_E_CONFLICT)
+        return status;
+    tl_log(TL_LOG_INFO, "table %s.%s: a compaction was dropped: %s", c->table->db, c->table->name, err->message);
+    c->result.compaction_dropped = true;
+    remove_compactions(c->table, c->messages);
+    return TL_OK;
+}
+
+static tl_status plain(commit *c, tl_error *err)
+{
+    tl_status status = append_phase(c, err);
+    if (status != TL_OK)
+        return reject(c, status, err);
+    return compact_phase(c, &c->compact, err);
+}
+
+/* ---- overwrite ---- */
+
+/* Every new file must lie in the partition that is overwritten. */
+static tl_status check_within(commit *c, const tl_predicate *partition, tl_error *err)
+{
+    for (size_t i = 0; partition != NULL && i < c->append.table.n; i++) {
+        tl_status status;
+        bool inside = tl_partition_matches(c->table, partition, tl_bytes_view_of(c->append.table.items[i].partition), &status, err);
+        TL_TRY(status);
+        if (!inside)
+            return tl_error_set(err, TL_E_INVALID, "Trying to overwrite a partition, but the changes in bucket %d (file '%s') do not belong to it",
+                                c->append.table.items[i].bucket, c->append.table.items[i].file->name);
+    }
+    return TL_OK;
+}
+
+static tl_status overwrite_phase(commit *c, const tl_predicate *partition, const tl_map *partitions, tl_error *err)
+{
+    if (c->before.data > 0) {
+        c->result.snapshot_id = c->before.data;
+        return drop_duplicates(c->table, c->before.data, c->messages, /* compaction= */ false, err);
+    }
+    if (c->compact.table.n == 0)
+        TL_TRY(tl_commit__upgrade(c->table, &c->append.table, err));
+    tl_attempt attempt = attempt_of(c, TL_COMMIT_OVERWRITE);
+    attempt.overwrite = true;
+    attempt.overwrite_partition = partition;
+    attempt.overwrite_partitions = partitions;
+    tl_changes changes = {.table = c->append.table}; /* changelog of an overwrite is not committed */
+    return make(c, &attempt, &changes, err);
+}
+
+static void remove_changelogs(commit *c)
+{
+    for (size_t i = 0; i < c->messages->n; i++) {
+        remove_list(c->table, &c->messages->items[i], &c->messages->items[i].changelog_files);
+        remove_list(c->table, &c->messages->items[i], &c->messages->items[i].compact_changelog);
+    }
+}
+
+static tl_status overwrite(commit *c, tl_error *err)
+{
+    TL_CLEANUP(tl_predicate_freep) tl_predicate *partition = NULL;
+    tl_map partitions = {0};
+    static char mark;
+    tl_status status = TL_OK;
+    bool dynamic = c->table->n_partition > 0 && tl_table__option_bool(&c->table->schema->options, "dynamic-partition-overwrite");
+    bool skip = dynamic && c->append.table.n == 0; /* no data, no partition: nothing is overwritten */
+    for (size_t i = 0; dynamic && status == TL_OK && i < c->append.table.n; i++) {
+        tl_bytes p = c->append.table.items[i].partition;
+        if (tl_map_put(&partitions, p.data, p.len, &mark, NULL) != TL_OK)
+            status = tl_nomem(err, "partitions");
+    }
+    if (!dynamic && c->spec->overwrite_partition != NULL) {
+        status = tl_table__partition_predicate(c->table, c->spec->overwrite_partition, &partition, err);
+        if (status == TL_OK)
+            status = check_within(c, partition, err);
+    }
+    if (status == TL_OK && !skip)
+        status = overwrite_phase(c, partition, dynamic ? &partitions : NULL, err);
+    tl_map_deinit(&partitions);
+    if (status != TL_OK)
+        return reject(c, status, err);
+    tl_changes compact = {.table = c->compact.table};
+    TL_TRY(compact_phase(c, &compact, err));
+    remove_changelogs(c);
+    return TL_OK;
+}
+
+/* ---- the whole ---- */
+
+static tl_status commit_user(tl_table *table, const char *given, char **out, tl_error *err)
+{
+    char uuid[37];
+    const char *prefix = tl_table_option(table, "commit.user-prefix");
+    tl_uuid(uuid);
+    if (given != NULL)
+        *out = tl_strdup(given);
+    else
+        *out = prefix == NULL ? tl_strdup(uuid) : tl_strf("%s_%s", prefix, uuid);
+    return *out == NULL ? tl_nomem(err, "commit user") : TL_OK;
+}
+
+/* Expiry after a commit is upkeep: the commit stands whatever becomes of it. */
+static void maintain_quietly(tl_table *table)
+{
+    tl_error err = {0};
+    if (table->config->write_only)
+        return;
+    if (tl_table_maintain(table, &err) != TL_OK)
+        tl_log(TL_LOG_WARN, "table %s.%s: could not expire snapshots: %s", table->db, table->name, err.message);
+}
+
+tl_status tl_table_commit(tl_table *table, const tl_commit_spec *spec, const tl_commit_messages *messages, tl_commit_result *out, tl_error *err)
+{
+    char name[256];
+    tl_error local; /* whether a conflict is final is read from the error, also if the caller does not want it */
+    if (err == NULL)
+        err = &local;
+    TL_TRY(tl_table__require_data(table, "commit to it", err));
+    TL_CLEANUP(tl_freep) char *user = NULL;
+    TL_TRY(commit_user(table, spec->user, &user, err));
+    commit c = {.table = table, .spec = spec, .messages = messages, .user = user};
+    tl_status status = collect(table, messages, &c.append, &c.compact, err);
+    if (status == TL_OK && spec->user != NULL)
+        status = look_for_committed(table, user, spec->identifier, &c.before, err);
+    if (status == TL_OK)
+        status = spec->overwrite ? overwrite(&c, err) : plain(&c, err);
+    tl_changes_deinit(&c.append);
+    tl_changes_deinit(&c.compact);
+    if (status != TL_OK)
+        return tl_error_wrap(err, status, "commit to table %s", tl_table__full_name(table, name));
+    remember(table, user, spec->identifier);
+    if (c.result.snapshots > 0)
+        maintain_quietly(table);
+    if (out != NULL)
+        *out = c.result;
+    return TL_OK;
+}

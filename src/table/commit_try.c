@@ -1,0 +1,469 @@
+/*
+ * Making one snapshot: read the latest, look for conflicts, write manifests, publish snapshot-(n+1); again if another commit
+ * was faster. Source: format reference §16 a-f; Java: FileStoreCommitImpl.tryCommit, tryCommitOnce.
+ *
+ * A failure before publishing removes what the attempt wrote. A publish that failed in an unclear way leaves its files, since the
+ * snapshot may be there: the next round finds out. Files of attempts that turn out not to have won are removed at the end.
+ */
+#include "table/table_private.h"
+
+#include "base/json.h"
+
+void tl_changes_deinit(tl_changes *changes)
+{
+    tl_entries_deinit(&changes->table);
+    tl_entries_deinit(&changes->changelog);
+}
+
+/* State over the rounds of one tl_commit__try(). */
+typedef struct rounds {
+    const tl_attempt *attempt;
+    tl_table *table;
+    tl_manifest_writer writer;
+    int64_t seen;        /* latest snapshot of the previous round */
+    tl_entries base;     /* live entries of the touched partitions in snapshot `base_id` */
+    int64_t base_id;     /* 0: none */
+    tl_names files;      /* manifests written by this round */
+    tl_names leftovers;  /* of rounds whose outcome was unclear */
+    tl_names own_deltas; /* delta lists of all rounds: tells our snapshots from others */
+
+} rounds;
+
+static void rounds_deinit(rounds *r)
+{
+    tl_entries_deinit(&r->base);
+    tl_names_deinit(&r->files);
+    tl_names_deinit(&r->leftovers);
+    tl_names_deinit(&r->own_deltas);
+}
+
+static void remove_manifests(tl_table *table, tl_names *names)
+{
+    for (size_t i = 0; i < names->n; i++) {
+        TL_CLEANUP(tl_freep) char *path = tl_paths_manifest(&table->paths, names->items[i]);
+        if (path != NULL)
+            (void)tl_fs_remove(table->fs, path, NULL); /* an orphan at worst */
+    }
+    tl_names_deinit(names);
+}
+
+static tl_status move_names(tl_names *from, tl_names *to, tl_error *err)
+{
+    for (size_t i = 0; i < from->n; i++)
+        TL_TRY(tl_names_add(to, from->items[i], err));
+    tl_names_deinit(from);
+    return TL_OK;
+}
+
+tl_status tl_table__manifest_writer(tl_table *table, tl_manifest_writer *out, tl_error *err)
+{
+    const tl_options *opts = &table->schema->options;
+    *out = (tl_manifest_writer){.fs = table->fs, .paths = table->paths, .partition_type = table->partition_type};
+    tl_uuid(out->uuid);
+    const char *compression = tl_table__option_or_default(opts, "manifest.compression");
+    if (strlen(compression) >= sizeof out->compression)
+        return tl_error_set(err, TL_E_INVALID, "option 'manifest.compression': '%s' is unknown", compression);
+    snprintf(out->compression, sizeof out->compression, "%s", compression);
+    int64_t level = 0;
+    TL_TRY(tl_table__option_int(opts, "file.compression.zstd-level", 1, &level, err));
+    out->zstd_level = (int)level;
+    return tl_table__option_int(opts, "manifest.target-file-size", 0, &out->target_bytes, err);
+}
+
+/* ---- was it done already? ---- */
+
+static bool is_own_delta(const rounds *r, const tl_snapshot *snap)
+{
+    for (size_t i = 0; i < r->own_deltas.n; i++) {
+        if (strcmp(r->own_deltas.items[i], snap->delta_manifest_list) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the snapshot is the one that we want to make. Batch identifiers are all alike: there only our own files tell. */
+static bool is_ours(const rounds *r, const tl_snapshot *snap)
+{
+    const tl_attempt *a = r->attempt;
+    if (is_own_delta(r, snap))
+        return true;
+    return a->identifier != TL_COMMIT_BATCH && strcmp(snap->commit_user, a->user) == 0 && snap->commit_identifier == a->identifier &&
+           snap->commit_kind == a->kind;
+}
+
+static tl_status find_done(rounds *r, const tl_snapshot *latest, int64_t *done_id, tl_error *err)
+{
+    *done_id = 0;
+    for (int64_t id = r->seen + 1; id <= latest->id; id++) {
+        TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
+        tl_status status = tl_snapshot_read(r->table->fs, &r->table->paths, id, &snap, err);
+        if (status == TL_E_NOT_FOUND)
+            continue; /* expired already: too old to be ours */
+        TL_TRY(status);
+        if (is_ours(r, snap)) {
+            *done_id = id;
+            return TL_OK;
+        }
+    }
+    return TL_OK;
+}
+
+/* ---- what the changes meet ---- */
+
+static tl_status partitions_of(const tl_entries *entries, tl_map *out, tl_error *err)
+{
+    static char mark;
+    for (size_t i = 0; i < entries->n; i++) {
+        if (tl_map_put(out, entries->items[i].partition.data, entries->items[i].partition.len, &mark, NULL) != TL_OK)
+            return tl_nomem(err, "partitions");
+    }
+    return TL_OK;
+}
+
+/* The live entries of the touched partitions; only what is new since the last round is read. */
+static tl_status refresh_base(rounds *r, const tl_snapshot *latest, const tl_entries *delta, tl_error *err)
+{
+    tl_map partitions = {0};
+    tl_scan scan;
+    tl_scan_init(&scan, TL_SCAN_ALL, latest);
+    scan.partitions = &partitions;
+    tl_status status = partitions_of(delta, &partitions, err);
+    bool incremental = r->base_id > 0 && r->base_id <= latest->id;
+    if (status == TL_OK && !incremental) {
+        tl_entries_deinit(&r->base);
+        status = tl_table__scan(r->table, &scan, &r->base, err);
+    }
+    for (int64_t id = r->base_id + 1; status == TL_OK && incremental && id <= latest->id; id++) {
+        TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
+        status = tl_snapshot_read(r->table->fs, &r->table->paths, id, &snap, err);
+        tl_scan_init(&scan, TL_SCAN_DELTA, snap);
+        scan.partitions = &partitions;
+        if (status == TL_OK)
+            status = tl_table__scan(r->table, &scan, &r->base, err);
+    }
+    if (status == TL_OK && incremental)
+        status = tl_entries_merge(&r->base, /* drop_deletes= */ true, err);
+    if (status == TL_OK)
+        r->base_id = latest->id;
+    tl_map_deinit(&partitions);
+    return status;
+}
+
+/* Entries that take the overwritten files away, then the new ones. */
+static tl_status overwrite_delta(rounds *r, const tl_snapshot *latest, const tl_entries *changes, tl_entries *out, tl_error *err)
+{
+    const tl_attempt *a = r->attempt;
+    if (latest != NULL) {
+        if (latest->index_manifest != NULL)
+            return tl_table__check_snapshot(latest, err);
+        tl_scan scan;
+        tl_scan_init(&scan, TL_SCAN_ALL, latest);
+        scan.partition = a->overwrite_partition;
+        scan.partitions = a->overwrite_partitions;
+        scan.real_buckets_only = true;
+        TL_TRY(tl_table__scan(r->table, &scan, out, err));
+        for (size_t i = 0; i < out->n; i++)
+            out->items[i].kind = TL_ENTRY_DELETE;
+    }
+    for (size_t i = 0; i < changes->n; i++) {
+        const tl_manifest_entry *e = &changes->items[i];
+        TL_TRY(tl_entries_add(out, e->kind, tl_bytes_view_of(e->partition), e->bucket, e->total_buckets, e->file, err));
+    }
+    return TL_OK;
+}
+
+/* The changes without files that are in the base already. */
+static tl_status without_duplicates(const rounds *r, const tl_entries *changes, tl_entries *out, tl_error *err)
+{
+    tl_map there = {0};
+    tl_buf key = {0};
+    tl_status status = TL_OK;
+    static char mark;
+    for (size_t i = 0; status == TL_OK && i < r->base.n; i++) {
+        key.len = 0;
+        if (tl_entry_identity(&r->base.items[i], &key) != TL_OK || tl_map_put(&there, key.data, key.len, &mark, NULL) != TL_OK)
+            status = tl_nomem(err, "files");
+    }
+    for (size_t i = 0; status == TL_OK && i < changes->n; i++) {
+        const tl_manifest_entry *e = &changes->items[i];
+        key.len = 0;
+        if (tl_entry_identity(e, &key) != TL_OK)
+            status = tl_nomem(err, "files");
+        else if (tl_map_get(&there, key.data, key.len) == NULL)
+            status = tl_entries_add(out, e->kind, tl_bytes_view_of(e->partition), e->bucket, e->total_buckets, e->file, err);
+    }
+    tl_buf_deinit(&key);
+    tl_map_deinit(&there);
+    return status;
+}
+
+/* ---- the snapshot ---- */
+
+static int64_t record_count(const tl_entries *entries)
+{
+    int64_t rows = 0;
+    for (size_t i = 0; i < entries->n; i++)
+        rows += entries->items[i].kind == TL_ENTRY_ADD ? entries->items[i].file->rows : -entries->items[i].file->rows;
+    return rows;
+}
+
+static tl_status set_str(char **field, const char *value, tl_error *err)
+{
+    if (value == NULL)
+        return TL_OK;
+    *field = tl_strdup(value);
+    return *field == NULL ? tl_nomem(err, "snapshot") : TL_OK;
+}
+
+/* Statistics stay with the table while its schema does: the file says which schema it was made for. */
+static tl_status inherit_statistics(rounds *r, const tl_snapshot *latest, tl_snapshot *snap, tl_error *err)
+{
+    if (latest == NULL || latest->statistics == NULL)
+        return TL_OK;
+    TL_CLEANUP(tl_freep) char *dir = tl_paths_dir(&r->table->paths, "statistics");
+    TL_CLEANUP(tl_freep) char *path = dir == NULL ? NULL : tl_path_join(dir, latest->statistics);
+    if (path == NULL)
+        return tl_nomem(err, "path");
+    tl_bytes text = {0};
+    tl_status status = tl_fs_read_all(r->table->fs, path, INT64_C(64) << 20, &text, NULL);
+    if (status != TL_OK)
+        return status == TL_E_NOMEM ? tl_nomem(err, "statistics") : TL_OK; /* statistics are only a help: without a readable file they end */
+    tl_arena arena = {0};
+    const tl_json *json = NULL;
+    int64_t schema_id = -1;
+    if (tl_json_parse(&arena, tl_bytes_view_of(text), &json, NULL) == TL_OK && tl_json_int64(tl_json_get(json, "schemaId"), &schema_id) &&
+        schema_id == snap->schema_id)
+        status = set_str(&snap->statistics, latest->statistics, err);
+    tl_arena_deinit(&arena);
+    tl_bytes_deinit(&text);
+    return status;
+}
+
+/* Write entries as manifests and their list. */
+static tl_status write_list(rounds *r, const tl_manifest_list *list, char **name, int64_t *bytes, tl_error *err)
+{
+    TL_TRY(tl_manifest_list_write(&r->writer, list->items, list->n, name, bytes, err));
+    return tl_names_add(&r->files, *name, err);
+}
+
+static tl_status write_entries(rounds *r, const tl_entries *entries, char **name, int64_t *bytes, tl_error *err)
+{
+    tl_manifest_list list = {0};
+    tl_status status = TL_OK;
+    if (entries->n > 0)
+        status = tl_manifest_write(&r->writer, entries->items, entries->n, &list, err);
+    for (size_t i = 0; i < list.n; i++) {
+        tl_status noted = tl_names_add(&r->files, list.items[i].name, err);
+        status = status == TL_OK ? noted : status;
+    }
+    if (status == TL_OK)
+        status = write_list(r, &list, name, bytes, err);
+    tl_manifest_list_deinit(&list);
+    return status;
+}
+
+static tl_status write_base(rounds *r, const tl_snapshot *latest, tl_snapshot *snap, tl_error *err)
+{
+    tl_manifest_list before = {0}, after = {0};
+    tl_status status = TL_OK;
+    if (latest != NULL)
+        status = tl_table__manifests(r->table, latest, TL_SCAN_ALL, &before, err);
+    if (status == TL_OK)
+        status = tl_manifests__merge(r->table, &r->writer, &before, &after, &r->files, err);
+    if (status == TL_OK)
+        status = write_list(r, &after, &snap->base_manifest_list, &snap->base_manifest_list_bytes, err);
+    tl_manifest_list_deinit(&before);
+    tl_manifest_list_deinit(&after);
+    return status;
+}
+
+static tl_status describe(rounds *r, const tl_snapshot *latest, const tl_entries *delta, const tl_entries *changelog, tl_snapshot *snap,
+                          tl_error *err)
+{
+    const tl_attempt *a = r->attempt;
+    TL_CLEANUP(tl_table_schema_unrefp) tl_table_schema *schema = NULL;
+    TL_TRY(tl_table__latest_schema(r->table, &schema, err));
+    snap->version = 3;
+    snap->id = latest == NULL ? 1 : latest->id + 1;
+    snap->schema_id = schema->id;
+    snap->commit_identifier = a->identifier;
+    snap->commit_kind = a->kind;
+    snap->time_ms = tl_clock_now_ms(tl_clock_system());
+    snap->delta_record_count = record_count(delta);
+    snap->total_record_count = (latest == NULL ? 0 : latest->total_record_count) + snap->delta_record_count;
+    snap->changelog_record_count = changelog->n == 0 ? TL_ABSENT : record_count(changelog);
+    snap->watermark = a->watermark;
+    if (latest != NULL && latest->watermark != TL_ABSENT && (a->watermark == TL_ABSENT || latest->watermark > a->watermark))
+        snap->watermark = latest->watermark;
+    snap->next_row_id = latest == NULL || latest->next_row_id == TL_ABSENT ? 0 : latest->next_row_id;
+    snap->tag_create_time_ms = snap->tag_retained_ms = TL_ABSENT;
+    snap->changelog_manifest_list_bytes = TL_ABSENT;
+    TL_TRY(set_str(&snap->commit_user, a->user, err));
+    if (a->properties != NULL && tl_options_dup(a->properties, &snap->properties) != TL_OK)
+        return tl_nomem(err, "snapshot");
+    if (latest != NULL)
+        TL_TRY(set_str(&snap->index_manifest, latest->index_manifest, err));
+    return inherit_statistics(r, latest, snap, err);
+}
+
+/* Write all manifests of the new snapshot. */
+static tl_status prepare(rounds *r, const tl_snapshot *latest, const tl_entries *delta, const tl_entries *changelog, tl_snapshot **out,
+                         tl_error *err)
+{
+    TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = tl_calloc(1, sizeof *snap);
+    if (snap == NULL)
+        return tl_nomem(err, "snapshot");
+    TL_TRY(describe(r, latest, delta, changelog, snap, err));
+    TL_TRY(write_base(r, latest, snap, err));
+    TL_TRY(write_entries(r, delta, &snap->delta_manifest_list, &snap->delta_manifest_list_bytes, err));
+    if (changelog->n > 0)
+        TL_TRY(write_entries(r, changelog, &snap->changelog_manifest_list, &snap->changelog_manifest_list_bytes, err));
+    *out = TL_STEAL(snap);
+    return TL_OK;
+}
+
+/* ---- one round ---- */
+
+typedef enum outcome { OUTCOME_DONE, OUTCOME_LOST, OUTCOME_UNCLEAR } outcome;
+
+static tl_status publish(rounds *r, tl_snapshot *snap, outcome *out, tl_error *err)
+{
+    TL_TRY(tl_names_add(&r->own_deltas, snap->delta_manifest_list, err));
+    tl_status status = tl_snapshot_publish(r->table->fs, &r->table->paths, snap, err);
+    if (status == TL_OK) {
+        *out = OUTCOME_DONE;
+        return TL_OK;
+    }
+    if (status == TL_E_CONFLICT || status == TL_E_EXISTS) {
+        *out = OUTCOME_LOST;
+        return TL_OK;
+    }
+    *out = OUTCOME_UNCLEAR;
+    return status;
+}
+
+static tl_status gather(rounds *r, const tl_snapshot *latest, const tl_changes *changes, tl_entries *delta, tl_error *err)
+{
+    const tl_attempt *a = r->attempt;
+    if (a->overwrite)
+        TL_TRY(overwrite_delta(r, latest, &changes->table, delta, err));
+    const tl_entries *wanted = a->overwrite ? delta : &changes->table;
+    bool needs_base = latest != NULL && wanted->n > 0 && (a->check || a->discard_duplicates);
+    if (needs_base)
+        TL_TRY(refresh_base(r, latest, wanted, err));
+    if (a->discard_duplicates && latest != NULL) {
+        TL_TRY(without_duplicates(r, &changes->table, delta, err));
+    } else if (!a->overwrite) {
+        for (size_t i = 0; i < changes->table.n; i++) {
+            const tl_manifest_entry *e = &changes->table.items[i];
+            TL_TRY(tl_entries_add(delta, e->kind, tl_bytes_view_of(e->partition), e->bucket, e->total_buckets, e->file, err));
+        }
+    }
+    if (needs_base && a->check)
+        return tl_commit__check(r->table, &r->base, delta, a->kind, err);
+    return TL_OK;
+}
+
+/* `*status` is set with OUTCOME_UNCLEAR; the return value only for what ends the commit. */
+static tl_status one_round(rounds *r, const tl_snapshot *latest, const tl_changes *changes, outcome *out, int64_t *id, tl_status *unclear,
+                           tl_error *err)
+{
+    tl_entries delta = {0};
+    TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
+    tl_status status = gather(r, latest, changes, &delta, err);
+    if (status == TL_OK)
+        status = prepare(r, latest, &delta, &changes->changelog, &snap, err);
+    tl_entries_deinit(&delta);
+    if (status != TL_OK) {
+        remove_manifests(r->table, &r->files);
+        return status;
+    }
+    *id = snap->id;
+    *unclear = publish(r, snap, out, err);
+    if (*out == OUTCOME_LOST)
+        remove_manifests(r->table, &r->files);
+    else if (*out == OUTCOME_UNCLEAR)
+        return move_names(&r->files, &r->leftovers, err);
+    return TL_OK;
+}
+
+/* ---- rounds ---- */
+
+typedef struct pacing {
+    int64_t max_retries, timeout_ms, min_wait_ms, max_wait_ms;
+    int64_t started_ns;
+} pacing;
+
+static tl_status read_pacing(const tl_options *opts, pacing *out, tl_error *err)
+{
+    TL_TRY(tl_table__option_int(opts, "commit.max-retries", 10, &out->max_retries, err));
+    TL_TRY(tl_table__option_int(opts, "commit.timeout", INT64_MAX, &out->timeout_ms, err));
+    TL_TRY(tl_table__option_int(opts, "commit.min-retry-wait", 10, &out->min_wait_ms, err));
+    TL_TRY(tl_table__option_int(opts, "commit.max-retry-wait", 10000, &out->max_wait_ms, err));
+    out->started_ns = tl_monotonic_ns();
+    return TL_OK;
+}
+
+static bool exhausted(const pacing *p, int32_t retries)
+{
+    return retries >= p->max_retries || (tl_monotonic_ns() - p->started_ns) / 1000000 > p->timeout_ms;
+}
+
+/* Doubling waits; a random part keeps committers that met once from meeting again. */
+static void pause_before_retry(const pacing *p, int32_t retries)
+{
+    int64_t wait = p->max_wait_ms;
+    if (retries < 40 && p->min_wait_ms < (p->max_wait_ms >> retries))
+        wait = p->min_wait_ms << retries;
+    tl_sleep_ms(wait / 2 + (int64_t)(tl_random_u64() % (uint64_t)(wait / 2 + 1)));
+}
+
+static tl_status give_up(rounds *r, const pacing *p, int32_t retries, tl_status unclear, tl_error *err)
+{
+    if (unclear != TL_OK) /* the last failure says more than that there were many */
+        return tl_error_wrap(err, unclear, "commit of user '%s', identifier %lld, could not be completed and may be there or not",
+                             r->attempt->user, (long long)r->attempt->identifier);
+    return tl_error_set(err, TL_E_CONFLICT,
+                        "Commit failed after %lld millis with %d retries, there maybe exist commit conflicts between multiple jobs.",
+                        (long long)((tl_monotonic_ns() - p->started_ns) / 1000000), retries);
+}
+
+static tl_status run(rounds *r, const tl_changes *changes, int64_t *snapshot_id, int32_t *retries, tl_error *err)
+{
+    pacing pace;
+    TL_TRY(read_pacing(&r->table->schema->options, &pace, err));
+    for (*retries = 0;; ++*retries) {
+        TL_CLEANUP(tl_snapshot_freep) tl_snapshot *latest = NULL;
+        TL_TRY(tl_table__latest(r->table->fs, &r->table->paths, &latest, err));
+        if (*retries > 0 && latest != NULL) {
+            int64_t done_id = 0;
+            TL_TRY(find_done(r, latest, &done_id, err));
+            if (done_id > 0) {
+                *snapshot_id = done_id;
+                return TL_OK;
+            }
+        }
+        r->seen = latest == NULL ? 0 : latest->id;
+        outcome out = OUTCOME_LOST;
+        tl_status unclear = TL_OK;
+        TL_TRY(one_round(r, latest, changes, &out, snapshot_id, &unclear, err));
+        if (out == OUTCOME_DONE) {
+            if (r->leftovers.n > 0)
+                remove_manifests(r->table, &r->leftovers); /* earlier rounds did not get in: this one is the snapshot after `seen` */
+            return TL_OK;
+        }
+        if (exhausted(&pace, *retries))
+            return give_up(r, &pace, *retries, unclear, err);
+        pause_before_retry(&pace, *retries);
+    }
+}
+
+tl_status tl_commit__try(const tl_attempt *attempt, const tl_changes *changes, int64_t *snapshot_id, int32_t *retries, tl_error *err)
+{
+    rounds r = {.attempt = attempt, .table = attempt->table};
+    tl_status status = tl_table__manifest_writer(attempt->table, &r.writer, err);
+    if (status == TL_OK)
+        status = run(&r, changes, snapshot_id, retries, err);
+    rounds_deinit(&r);
+    return status;
+}

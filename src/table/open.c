@@ -1,0 +1,452 @@
+/*
+ * Opening a table: its name (`t`, `t$audit_log`, `t$branch_b$files`), its schema with dynamic options laid over, what it needs
+ * that is not there, and the configuration of its buckets.
+ */
+#include "table/table_private.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+/* `object` into table, branch and system table; the last two may be NULL. All tl_free'd by the caller. Java: Identifier. */
+static tl_status split_name(const char *object, char **table, char **branch, char **system, tl_error *err)
+{
+    *table = *branch = *system = NULL;
+    const char *dollar = strchr(object, '$');
+    *table = dollar == NULL ? tl_strdup(object) : tl_strndup(object, (size_t)(dollar - object));
+    if (*table == NULL)
+        return tl_nomem(err, "table name");
+    if (dollar == NULL)
+        return TL_OK;
+    const char *rest = dollar + 1;
+    if (strncmp(rest, "branch_", 7) == 0) {
+        const char *end = strchr(rest, '$');
+        *branch = end == NULL ? tl_strdup(rest + 7) : tl_strndup(rest + 7, (size_t)(end - rest - 7));
+        if (*branch == NULL)
+            return tl_nomem(err, "branch name");
+        if (end == NULL)
+            return TL_OK;
+        rest = end + 1;
+    }
+    if (*rest == '\0' || strchr(rest, '$') != NULL)
+        return tl_error_set(err, TL_E_INVALID, "table name '%s': a name is TABLE, TABLE$SYSTEM, TABLE$branch_B or TABLE$branch_B$SYSTEM",
+                            object);
+    *system = tl_strdup(rest);
+    return *system == NULL ? tl_nomem(err, "system table name") : TL_OK;
+}
+
+const char *tl_table__full_name(const tl_table *table, char out[256])
+{
+    int n = snprintf(out, 256, "%s.%s", table->db, table->name);
+    (void)n; /* cut names are fine in a message */
+    return out;
+}
+
+/* ---- options and schema of this handle ---- */
+
+/* What the reference checks when dynamic options are laid over a table (AbstractFileStoreTable.checkImmutability). */
+static tl_status check_dynamic(const tl_table_schema *schema, const tl_options *dynamic, tl_error *err)
+{
+    for (size_t i = 0; dynamic != NULL && i < dynamic->count; i++) {
+        const char *old = tl_options_get(&schema->options, dynamic->keys[i]);
+        if (old != NULL && strcmp(old, dynamic->values[i]) == 0)
+            continue;
+        TL_TRY(tl_table__check_option_change(&schema->options, dynamic->keys[i], dynamic->values[i], err));
+    }
+    return TL_OK;
+}
+
+static tl_status lay_over(tl_table_schema *schema, const tl_options *dynamic, tl_error *err)
+{
+    for (size_t i = 0; dynamic != NULL && i < dynamic->count; i++) {
+        if (tl_options_set(&schema->options, dynamic->keys[i], dynamic->values[i]) != TL_OK)
+            return tl_nomem(err, "options");
+    }
+    if (tl_table__canonical_options(&schema->options) != TL_OK)
+        return tl_nomem(err, "options");
+    return tl_table__default_scan_mode(&schema->options, err);
+}
+
+/* The schema of the snapshot that the options travel to, with this handle's options; the given one if they do not travel. */
+static tl_status travel_schema(tl_table *table, tl_error *err)
+{
+    TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
+    /* Here the reference passes over any failure, and reports it when the read is planned. */
+    tl_status status = tl_table__travel(table->fs, &table->paths, &table->schema->options, &snap, /* err= */ NULL);
+    if (status == TL_E_NOMEM)
+        return tl_nomem(err, "time travel");
+    if (status != TL_OK)
+        return TL_OK;
+    table->travelled = snap != NULL;
+    if (snap == NULL || snap->schema_id == table->schema->id)
+        return TL_OK;
+    TL_CLEANUP(tl_table_schema_unrefp) tl_table_schema *old = NULL;
+    TL_TRY(tl_schema_read(table->fs, &table->paths, snap->schema_id, &old, err));
+    TL_CLEANUP(tl_table_schema_unrefp) tl_table_schema *mine = NULL;
+    TL_TRY(tl_table__schema_dup(old, &mine, err));
+    tl_options_deinit(&mine->options);
+    if (tl_options_dup(&table->schema->options, &mine->options) != TL_OK)
+        return tl_nomem(err, "options");
+    tl_table_schema_unref(table->schema);
+    table->schema = TL_STEAL(mine);
+    return TL_OK;
+}
+
+static tl_status load_schema(tl_table *table, const tl_options *dynamic, tl_error *err)
+{
+    char name[256];
+    TL_CLEANUP(tl_table_schema_unrefp) tl_table_schema *latest = NULL;
+    tl_status status = tl_schema_latest(table->fs, &table->paths, &latest, err);
+    if (status == TL_E_NOT_FOUND)
+        return tl_error_set(err, TL_E_NOT_FOUND, "table %s does not exist", tl_table__full_name(table, name));
+    TL_TRY(status);
+    TL_TRY(check_dynamic(latest, dynamic, err));
+    TL_TRY(tl_table__schema_dup(latest, &table->schema, err));
+    TL_TRY(lay_over(table->schema, dynamic, err));
+    TL_TRY(travel_schema(table, err));
+    if (dynamic != NULL && dynamic->count > 0)
+        TL_TRY(tl_table__validate(table->schema, err));
+    return TL_OK;
+}
+
+/* ---- what follows from the schema ---- */
+
+static tl_status column_indices(const tl_table_schema *schema, char *const *names, int32_t n, int32_t **out, tl_error *err)
+{
+    *out = tl_calloc((size_t)n, sizeof **out);
+    if (*out == NULL)
+        return tl_nomem(err, "columns");
+    for (int32_t i = 0; i < n; i++) {
+        (*out)[i] = tl_type_field_index(schema->row_type, names[i]);
+        if ((*out)[i] < 0)
+            return tl_error_set(err, TL_E_CORRUPT, "schema %lld: column '%s' of a key does not exist", (long long)schema->id, names[i]);
+    }
+    return TL_OK;
+}
+
+static tl_status derive_keys(tl_table *table, tl_error *err)
+{
+    const tl_table_schema *schema = table->schema;
+    table->n_partition = schema->n_partition_keys;
+    TL_TRY(column_indices(schema, schema->partition_keys, table->n_partition, &table->partition_idx, err));
+    TL_TRY(tl_type_project(schema->row_type, table->partition_idx, table->n_partition, &table->partition_type, err));
+    table->key_idx = tl_calloc((size_t)schema->n_primary_keys, sizeof *table->key_idx);
+    if (table->key_idx == NULL)
+        return tl_nomem(err, "columns");
+    table->n_keys = tl_table_schema_trimmed_keys(schema, table->key_idx);
+    const char *bucket_key = tl_options_get(&schema->options, "bucket-key");
+    if (bucket_key != NULL && bucket_key[strspn(bucket_key, " \t")] != '\0') {
+        char **names = NULL;
+        size_t n = 0;
+        TL_TRY(tl_table__split_list(bucket_key, /* trim= */ false, &names, &n, err));
+        table->n_bucket_keys = (int32_t)n;
+        tl_status status = column_indices(schema, names, (int32_t)n, &table->bucket_idx, err);
+        tl_names_free(names, n);
+        return status;
+    }
+    table->n_bucket_keys = table->n_keys;
+    table->bucket_idx = tl_memdup(table->key_idx, (size_t)table->n_keys * sizeof *table->key_idx);
+    return table->bucket_idx == NULL ? tl_nomem(err, "columns") : TL_OK;
+}
+
+static tl_status derive_buckets(tl_table *table, tl_error *err)
+{
+    int64_t n = 0;
+    TL_TRY(tl_table__option_int(&table->schema->options, "bucket", -1, &n, err));
+    if (n < -2 || n > INT32_MAX)
+        return tl_error_set(err, TL_E_INVALID, "option 'bucket': %lld is out of range", (long long)n);
+    table->n_buckets = (int32_t)n;
+    bool keyed = table->schema->n_primary_keys > 0;
+    if (n > 0)
+        table->bucket_mode = TL_BUCKETS_FIXED;
+    else if (n == -2)
+        table->bucket_mode = TL_BUCKETS_POSTPONE;
+    else
+        table->bucket_mode = keyed ? TL_BUCKETS_DYNAMIC : TL_BUCKETS_UNAWARE;
+    const char *fn = tl_table__option_or_default(&table->schema->options, "bucket-function.type");
+    if (strcasecmp(fn, "default") == 0)
+        table->bucket_function = TL_BUCKET_DEFAULT;
+    else if (strcasecmp(fn, "mod") == 0)
+        table->bucket_function = TL_BUCKET_MOD;
+    else if (strcasecmp(fn, "hive") == 0)
+        table->bucket_function = TL_BUCKET_HIVE;
+    else
+        return tl_error_set(err, TL_E_INVALID, "option 'bucket-function.type': '%s' is none of default, mod, hive", fn);
+    return TL_OK;
+}
+
+static bool type_has(const tl_type *type, tl_type_kind kind, int depth)
+{
+    if (type->kind == kind)
+        return true;
+    for (int32_t i = 0; depth < 64 && i < type->n_fields; i++) {
+        if (type_has(type->fields[i].type, kind, depth + 1))
+            return true;
+    }
+    return false;
+}
+
+/* Features that schema and options name and that are not there; each with its name, so that the user knows what to wait for. */
+static tl_status refuse_features(const tl_table *table, tl_error *err)
+{
+    char name[256];
+    tl_table__full_name(table, name);
+    const tl_options *opts = &table->schema->options;
+    const char *missing = NULL;
+    if (table->bucket_mode == TL_BUCKETS_DYNAMIC) {
+        missing = "dynamic buckets (bucket = -1 with a primary key)";
+        for (int32_t i = 0; i < table->schema->n_partition_keys; i++) {
+            bool in_key = false;
+            for (int32_t k = 0; k < table->schema->n_primary_keys; k++)
+                in_key |= strcmp(table->schema->partition_keys[i], table->schema->primary_keys[k]) == 0;
+            if (!in_key)
+                missing = "cross-partition upsert (a primary key without the partition columns)";
+        }
+    } else if (table->bucket_mode == TL_BUCKETS_POSTPONE) {
+        missing = "postponed buckets (bucket = -2)";
+    } else if (table->schema->n_primary_keys > 0 &&
+               strcasecmp(tl_table__option_or_default(opts, "merge-engine"), "first-row") == 0) {
+        missing = "the merge engine first-row";
+    } else if (type_has(table->schema->row_type, TL_VARIANT, 0)) {
+        missing = "columns of type VARIANT";
+    } else if (type_has(table->schema->row_type, TL_BLOB, 0)) {
+        missing = "columns of type BLOB";
+    }
+    if (missing != NULL)
+        return tl_error_set(err, TL_E_UNSUPPORTED, "table %s: not supported: %s", name, missing);
+    return tl_error_wrap(err, tl_table__refuse_options(opts, err), "table %s", name);
+}
+
+static tl_status derive_reading(tl_table *table, tl_error *err)
+{
+    if (table->system == NULL || tl_system__is(table, "ro")) {
+        table->row_type = tl_type_ref(table->schema->row_type);
+        return TL_OK;
+    }
+    if (table->system->columns != NULL) {
+        tl_bytes_view text = {(const uint8_t *)table->system->columns, strlen(table->system->columns)};
+        return tl_type_parse(text, &table->row_type, err);
+    }
+    return tl_system__row_type(table->system, table->schema->row_type, &table->schema->options, &table->row_type, err);
+}
+
+static tl_status open_parts(tl_table *table, tl_catalog *catalog, const char *db, const char *object, const tl_options *dynamic, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) char *branch = NULL;
+    TL_CLEANUP(tl_freep) char *system = NULL;
+    TL_TRY(split_name(object, &table->name, &branch, &system, err));
+    table->db = tl_strdup(db);
+    if (table->db == NULL)
+        return tl_nomem(err, "database name");
+    TL_TRY(tl_catalog_table_path(catalog, db, table->name, &table->path, err));
+    table->paths = (tl_paths){.table = table->path, .branch = NULL};
+    if (branch != NULL && strcmp(branch, "main") != 0) {
+        table->branch = TL_STEAL(branch);
+        table->paths.branch = table->branch;
+    }
+    if (system != NULL) {
+        table->system = tl_system__find(system);
+        if (table->system == NULL)
+            return tl_error_set(err, TL_E_NOT_FOUND, "table %s.%s has no system table '%s'", db, table->name, system);
+    }
+    TL_TRY(load_schema(table, dynamic, err));
+    TL_TRY(derive_keys(table, err));
+    TL_TRY(derive_buckets(table, err));
+    bool metadata_only = table->system != NULL && table->system->rows != NULL;
+    if (!metadata_only) {
+        TL_TRY(refuse_features(table, err));
+        TL_TRY(tl_lsm_config_create(table->fs, &table->paths, table->schema, &table->config, err));
+    }
+    return derive_reading(table, err);
+}
+
+tl_status tl_table_open(tl_catalog *catalog, const char *db, const char *name, const tl_options *dynamic, tl_table **out, tl_error *err)
+{
+    TL_CLEANUP(tl_table_freep) tl_table *table = tl_calloc(1, sizeof *table);
+    if (table == NULL)
+        return tl_nomem(err, "table");
+    pthread_mutex_init(&table->lock, NULL);
+    table->catalog = catalog;
+    table->fs = tl_fs_ref(tl_catalog_fs(catalog));
+    table->last_identifier = INT64_MIN;
+    TL_TRY(open_parts(table, catalog, db, name, dynamic, err));
+    *out = TL_STEAL(table);
+    return TL_OK;
+}
+
+void tl_table_free(tl_table *table)
+{
+    if (table == NULL)
+        return;
+    tl_lsm_config_unref(table->config);
+    for (size_t i = 0; i < table->n_schemas; i++)
+        tl_table_schema_unref(table->schemas[i]);
+    tl_free(table->schemas);
+    tl_type_unref(table->row_type);
+    tl_type_unref(table->partition_type);
+    tl_table_schema_unref(table->schema);
+    tl_free(table->partition_idx);
+    tl_free(table->key_idx);
+    tl_free(table->bucket_idx);
+    tl_free(table->last_user);
+    tl_free(table->path);
+    tl_free(table->branch);
+    tl_free(table->name);
+    tl_free(table->db);
+    tl_fs_unref(table->fs);
+    pthread_mutex_destroy(&table->lock);
+    tl_free(table);
+}
+
+/* ---- accessors ---- */
+
+const tl_type *tl_table_row_type(const tl_table *table)
+{
+    return table->row_type;
+}
+
+const tl_table_schema *tl_table_schema_of(const tl_table *table)
+{
+    return table->schema;
+}
+
+const tl_lsm_config *tl_table_config(const tl_table *table)
+{
+    return table->config;
+}
+
+bool tl_table_is_system(const tl_table *table)
+{
+    return table->system != NULL;
+}
+
+const char *tl_table_path(const tl_table *table)
+{
+    return table->path;
+}
+
+const char *tl_table_option(const tl_table *table, const char *key)
+{
+    return tl_options_get(&table->schema->options, key);
+}
+
+tl_status tl_table_latest_snapshot(tl_table *table, tl_snapshot **out, tl_error *err)
+{
+    return tl_table__latest(table->fs, &table->paths, out, err);
+}
+
+tl_status tl_table__require_data(const tl_table *table, const char *what, tl_error *err)
+{
+    char name[256];
+    if (table->system != NULL)
+        return tl_error_set(err, TL_E_INVALID, "%s$%s is a system table: cannot %s", tl_table__full_name(table, name), table->system->name,
+                            what);
+    return TL_OK;
+}
+
+tl_status tl_table__latest_schema(tl_table *table, tl_table_schema **out, tl_error *err)
+{
+    return tl_schema_latest(table->fs, &table->paths, out, err);
+}
+
+/* ---- schemas of files ---- */
+
+tl_status tl_table__schema(tl_table *table, int64_t id, const tl_table_schema **out, tl_error *err)
+{
+    if (id == table->schema->id) {
+        *out = table->schema;
+        return TL_OK;
+    }
+    pthread_mutex_lock(&table->lock);
+    for (size_t i = 0; i < table->n_schemas; i++) {
+        if (table->schemas[i]->id == id) {
+            *out = table->schemas[i];
+            pthread_mutex_unlock(&table->lock);
+            return TL_OK;
+        }
+    }
+    tl_table_schema *schema = NULL;
+    tl_status status = tl_schema_read(table->fs, &table->paths, id, &schema, err);
+    if (status == TL_OK) {
+        tl_table_schema **grown = tl_realloc(table->schemas, (table->n_schemas + 1) * sizeof *grown);
+        if (grown == NULL) {
+            tl_table_schema_unref(schema);
+            status = tl_nomem(err, "schemas");
+        } else {
+            table->schemas = grown;
+            table->schemas[table->n_schemas++] = schema;
+            *out = schema;
+        }
+    }
+    pthread_mutex_unlock(&table->lock);
+    return status;
+}
+
+/*
+ * Files are read by name. Under another schema that is right if every column of the table has the same name and type there, or
+ * neither its id nor its name is there (it was added later and is null). Anything else needs a mapping by id and casts.
+ */
+static tl_status check_file_schema(tl_table *table, const tl_data_file *file, tl_error *err)
+{
+    if (file->schema_id == table->schema->id)
+        return TL_OK;
+    const tl_table_schema *schema = NULL;
+    TL_TRY(tl_table__schema(table, file->schema_id, &schema, err));
+    const tl_type *mine = table->schema->row_type;
+    for (int32_t i = 0; i < mine->n_fields; i++) {
+        int32_t by_id = tl_type_field_index_by_id(schema->row_type, mine->fields[i].id);
+        int32_t by_name = tl_type_field_index(schema->row_type, mine->fields[i].name);
+        if (by_id == by_name && (by_id < 0 || tl_type_equal(mine->fields[i].type, schema->row_type->fields[by_id].type, false)))
+            continue;
+        return tl_error_set(err, TL_E_UNSUPPORTED,
+                            "file '%s' of schema %lld: not supported: schema evolution (column '%s' was renamed, replaced or changed its type)",
+                            file->name, (long long)file->schema_id, mine->fields[i].name);
+    }
+    return TL_OK;
+}
+
+tl_status tl_table__check_file(tl_table *table, const tl_data_file *file, tl_error *err)
+{
+    TL_TRY(check_file_schema(table, file, err));
+    if (file->n_write_cols >= 0)
+        return tl_error_set(err, TL_E_UNSUPPORTED, "file '%s' holds some of its columns: not supported: data evolution", file->name);
+    return TL_OK;
+}
+
+tl_status tl_table__check_snapshot(const tl_snapshot *snap, tl_error *err)
+{
+    if (snap != NULL && snap->index_manifest != NULL)
+        return tl_error_set(err, TL_E_UNSUPPORTED, "snapshot %lld: not supported: index files (deletion vectors or hash index)",
+                            (long long)snap->id);
+    return TL_OK;
+}
+
+tl_status tl_table__split_list(const char *text, bool trim, char ***out, size_t *n, tl_error *err)
+{
+    size_t count = 1;
+    for (const char *p = text; *p != '\0'; p++)
+        count += *p == ',';
+    char **names = tl_calloc(count, sizeof *names);
+    if (names == NULL)
+        return tl_nomem(err, "list");
+    size_t filled = 0;
+    for (const char *p = text;; p++) {
+        size_t len = strcspn(p, ",");
+        const char *from = p, *to = p + len;
+        while (trim && from < to && (*from == ' ' || *from == '\t' || *from == '\n'))
+            from++;
+        while (trim && to > from && (to[-1] == ' ' || to[-1] == '\t' || to[-1] == '\n'))
+            to--;
+        names[filled] = tl_strndup(from, (size_t)(to - from));
+        if (names[filled] == NULL) {
+            tl_names_free(names, filled);
+            return tl_nomem(err, "list");
+        }
+        filled++;
+        p += len;
+        if (*p == '\0')
+            break;
+    }
+    *out = names;
+    *n = filled;
+    return TL_OK;
+}

@@ -1,0 +1,137 @@
+/*
+ * Overwriting: which live files go, and where the new ones lie. Source: format reference §16 "Overwrite"; Java:
+ * FileStoreCommitImpl.overwritePartition, tryUpgrade, CommitScanner.readOverwriteChanges, PartitionPredicate.
+ */
+#include "table/table_private.h"
+
+#include <strings.h>
+
+/* ---- partition specs ---- */
+
+static tl_status spec_leaf(tl_table *table, const char *column, const char *text, tl_predicate **out, tl_error *err)
+{
+    int32_t idx = tl_type_field_index(table->partition_type, column);
+    if (idx < 0)
+        return tl_error_set(err, TL_E_INVALID, "'%s' is no partition column", column);
+    const tl_type *type = table->partition_type->fields[idx].type;
+    if (strcmp(text, table->config->partition_default_name) == 0)
+        return tl_predicate_leaf(TL_PRED_IS_NULL, idx, NULL, out, err);
+    tl_builder *builder = NULL;
+    tl_column *literal = NULL;
+    TL_TRY(tl_builder_create(type, &builder, err));
+    tl_status status = tl_text_read_plain((tl_bytes_view){(const uint8_t *)text, strlen(text)}, type, builder, err);
+    if (status == TL_OK)
+        status = tl_builder_finish(builder, &literal, err);
+    tl_builder_free(builder);
+    TL_TRY(tl_error_wrap(err, status, "partition column '%s'", column));
+    return tl_predicate_leaf(TL_PRED_EQ, idx, literal, out, err);
+}
+
+tl_status tl_table__partition_predicate(tl_table *table, const tl_options *spec, tl_predicate **out, tl_error *err)
+{
+    TL_CLEANUP(tl_predicate_freep) tl_predicate *all = NULL;
+    for (size_t i = 0; i < spec->count; i++) {
+        tl_predicate *leaf = NULL;
+        TL_TRY(spec_leaf(table, spec->keys[i], spec->values[i], &leaf, err));
+        tl_predicate *both = NULL;
+        TL_TRY(tl_predicate_combine(TL_PRED_AND, TL_STEAL(all), leaf, &both, err));
+        all = both;
+    }
+    *out = TL_STEAL(all);
+    return TL_OK;
+}
+
+/* ---- upgrade ---- */
+
+/* Files of one bucket that do not overlap begin their life on the top level: nothing has to be merged with them. */
+static tl_status upgrade_bucket(tl_table *table, tl_entries *entries, const size_t *idx, size_t n, int32_t level, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) const tl_manifest_entry **files = tl_calloc(n, sizeof *files);
+    if (files == NULL)
+        return tl_nomem(err, "overwrite");
+    for (size_t i = 0; i < n; i++)
+        files[i] = &entries->items[idx[i]];
+    bool overlap = false;
+    TL_TRY(tl_commit__overlap(table, files, n, &overlap, err));
+    for (size_t i = 0; !overlap && i < n; i++) {
+        tl_data_file *moved = NULL;
+        TL_TRY(tl_data_file_dup(entries->items[idx[i]].file, &moved, err));
+        moved->level = level;
+        tl_data_file_unref(entries->items[idx[i]].file);
+        entries->items[idx[i]].file = moved;
+    }
+    return TL_OK;
+}
+
+static bool same_bucket(const tl_manifest_entry *a, const tl_manifest_entry *b)
+{
+    return a->bucket == b->bucket && tl_bytes_equal(tl_bytes_view_of(a->partition), tl_bytes_view_of(b->partition));
+}
+
+tl_status tl_commit__upgrade(tl_table *table, tl_entries *entries, tl_error *err)
+{
+    if (table->n_keys == 0 || !tl_table__option_bool(&table->schema->options, "overwrite-upgrade"))
+        return TL_OK;
+    for (size_t i = 0; i < entries->n; i++) {
+        if (entries->items[i].file->level > 0 || entries->items[i].bucket < 0 || entries->items[i].kind != TL_ENTRY_ADD)
+            return TL_OK;
+    }
+    TL_CLEANUP(tl_freep) size_t *idx = tl_calloc(entries->n, sizeof *idx);
+    TL_CLEANUP(tl_freep) bool *seen = tl_calloc(entries->n, sizeof *seen);
+    if (idx == NULL || seen == NULL)
+        return tl_nomem(err, "overwrite");
+    for (size_t i = 0; i < entries->n; i++) {
+        if (seen[i])
+            continue;
+        size_t n = 0;
+        for (size_t j = i; j < entries->n; j++) {
+            if (!seen[j] && same_bucket(&entries->items[i], &entries->items[j])) {
+                seen[j] = true;
+                idx[n++] = j;
+            }
+        }
+        TL_TRY(upgrade_bucket(table, entries, idx, n, table->config->num_levels - 1, err));
+    }
+    return TL_OK;
+}
+
+/* ---- dropping partitions ---- */
+
+tl_status tl_table_drop_partitions(tl_table *table, const tl_options *specs, size_t n_specs, tl_error *err)
+{
+    return tl_table_drop_partitions_as(table, NULL, specs, n_specs, err);
+}
+
+tl_status tl_table_drop_partitions_as(tl_table *table, const char *user, const tl_options *specs, size_t n_specs, tl_error *err)
+{
+    char name[256];
+    TL_TRY(tl_table__require_data(table, "drop partitions", err));
+    if (n_specs == 0)
+        return tl_error_set(err, TL_E_INVALID, "Partitions list cannot be empty.");
+    TL_CLEANUP(tl_predicate_freep) tl_predicate *any = NULL;
+    bool whole = false;
+    for (size_t i = 0; i < n_specs; i++) {
+        tl_predicate *one = NULL;
+        TL_TRY(tl_table__partition_predicate(table, &specs[i], &one, err));
+        whole |= one == NULL; /* an empty spec names every partition */
+        if (one == NULL)
+            continue;
+        tl_predicate *both = NULL;
+        TL_TRY(tl_predicate_combine(TL_PRED_OR, TL_STEAL(any), one, &both, err));
+        any = both;
+    }
+    char uuid[37];
+    tl_uuid(uuid);
+    tl_attempt attempt = {.table = table,
+                          .user = user == NULL ? uuid : user,
+                          .identifier = TL_COMMIT_BATCH,
+                          .watermark = TL_ABSENT,
+                          .kind = TL_COMMIT_OVERWRITE,
+                          .check = true,
+                          .overwrite = true,
+                          .overwrite_partition = whole ? NULL : any};
+    tl_changes nothing = {0};
+    int64_t id = 0;
+    int32_t retries = 0;
+    return tl_error_wrap(err, tl_commit__try(&attempt, &nothing, &id, &retries, err), "table %s", tl_table__full_name(table, name));
+}

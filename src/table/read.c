@@ -1,0 +1,252 @@
+/*
+ * Batch reads: what the options ask for becomes splits, splits become one reader. Source: format reference §18, §20; Java:
+ * DataTableBatchScan, KeyValueTableRead, IncrementalDeltaStartingScanner.
+ */
+#include "table/table_private.h"
+
+tl_status tl_table__projected_type(const tl_table *table, const int32_t *columns, int32_t n, const tl_type **out, tl_error *err)
+{
+    if (columns == NULL) {
+        *out = tl_type_ref(table->schema->row_type);
+        return TL_OK;
+    }
+    return tl_type_project(table->schema->row_type, columns, n, out, err);
+}
+
+bool tl_table__is_audit(const tl_table *table)
+{
+    return tl_system__is(table, "audit_log") || tl_system__is(table, "binlog");
+}
+
+/* ---- planning ---- */
+
+static tl_status plan_snapshot(tl_table *table, const tl_snapshot *snap, int64_t created_after_ms, const tl_predicate *pred, tl_pool *pool,
+                               tl_splits *out, tl_error *err)
+{
+    if (snap == NULL)
+        return TL_OK;
+    TL_TRY(tl_table__check_snapshot(snap, err));
+    tl_scan scan;
+    tl_scan_init(&scan, TL_SCAN_ALL, snap);
+    scan.predicate = pred;
+    scan.pool = pool;
+    scan.created_after_ms = created_after_ms;
+    if (tl_system__is(table, "ro") && table->n_keys > 0)
+        scan.level_min = scan.level_max = table->config->num_levels - 1;
+    tl_entries entries = {0};
+    tl_status status = tl_table__scan(table, &scan, &entries, err);
+    if (status == TL_OK)
+        status = tl_table__splits(table, &entries, snap->id, /* streaming= */ false, out, err);
+    tl_entries_deinit(&entries);
+    return status;
+}
+
+/* Changes of the snapshots (from, to], as they were committed. */
+static tl_status plan_delta(tl_table *table, const tl_read_point *point, const tl_predicate *pred, tl_pool *pool, tl_splits *out, tl_error *err)
+{
+    tl_entries entries = {0};
+    tl_status status = TL_OK;
+    for (int64_t id = point->from + 1; status == TL_OK && id <= point->to; id++) {
+        TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
+        status = tl_snapshot_read(table->fs, &table->paths, id, &snap, err);
+        if (status != TL_OK)
+            break;
+        bool wanted = point->mode == TL_SCAN_DELTA ? snap->commit_kind == TL_COMMIT_APPEND : snap->commit_kind != TL_COMMIT_OVERWRITE;
+        if (!wanted)
+            continue;
+        status = tl_table__check_snapshot(snap, err);
+        tl_scan scan;
+        tl_scan_init(&scan, point->mode, snap);
+        scan.predicate = pred;
+        scan.pool = pool;
+        if (status == TL_OK)
+            status = tl_table__scan(table, &scan, &entries, err);
+    }
+    if (status == TL_OK)
+        status = tl_table__splits(table, &entries, point->to, /* streaming= */ true, out, err);
+    tl_entries_deinit(&entries);
+    return status;
+}
+
+/* Two states, compared key by key when they are read. Value filters wait until then: a row may have left the filter. */
+static tl_status plan_diff(tl_table *table, const tl_read_point *point, tl_pool *pool, tl_splits *out, tl_error *err)
+{
+    TL_TRY(tl_table__check_snapshot(point->before, err));
+    TL_TRY(tl_table__check_snapshot(point->snap, err));
+    tl_entries before = {0}, after = {0};
+    tl_scan scan;
+    tl_scan_init(&scan, TL_SCAN_ALL, point->before);
+    scan.pool = pool;
+    tl_status status = tl_table__scan(table, &scan, &before, err);
+    scan.snap = point->snap;
+    if (status == TL_OK)
+        status = tl_table__scan(table, &scan, &after, err);
+    if (status == TL_OK)
+        status = tl_table__change_splits(table, &before, &after, point->snap->id, /* diff= */ true, out, err);
+    tl_entries_deinit(&before);
+    tl_entries_deinit(&after);
+    return status;
+}
+
+static tl_status plan(tl_table *table, const tl_predicate *pred, tl_pool *pool, tl_splits *out, tl_error *err)
+{
+    tl_read_point point;
+    TL_TRY(tl_table__read_point(table, &point, err));
+    tl_status status = TL_OK;
+    if (point.kind == TL_READ_SNAPSHOT)
+        status = plan_snapshot(table, point.snap, point.created_after_ms, pred, pool, out, err);
+    else if (point.kind == TL_READ_DELTA)
+        status = plan_delta(table, &point, pred, pool, out, err);
+    else if (point.kind == TL_READ_DIFF)
+        status = plan_diff(table, &point, pool, out, err);
+    tl_read_point_deinit(&point);
+    return status;
+}
+
+tl_status tl_table_plan(tl_table *table, const tl_scan_spec *spec, tl_splits *out, tl_error *err)
+{
+    char name[256];
+    if (table->config == NULL)
+        return tl_error_set(err, TL_E_INVALID, "%s$%s has no splits", tl_table__full_name(table, name), table->system->name);
+    tl_splits splits = {0};
+    tl_scan_spec data_spec = *spec;
+    TL_CLEANUP(tl_freep) int32_t *columns = NULL;
+    TL_CLEANUP(tl_predicate_freep) tl_predicate *pred = NULL;
+    if (tl_table__is_audit(table))
+        TL_TRY(tl_audit_data_spec(table, spec, &data_spec, &columns, &pred, err));
+    tl_status status = plan(table, data_spec.predicate, spec->pool, &splits, err);
+    if (status != TL_OK) {
+        tl_splits_deinit(&splits);
+        return tl_error_wrap(err, status, "table %s", tl_table__full_name(table, name));
+    }
+    *out = splits;
+    return TL_OK;
+}
+
+/* ---- reading splits ---- */
+
+/* A file whose number of deletes is not known (written by an old release) may hold some: it is merged, which drops them. */
+static bool can_read_raw(const tl_split *split)
+{
+    for (size_t i = 0; i < split->files.n; i++) {
+        if (split->files.items[i]->delete_rows == TL_ABSENT)
+            return false;
+    }
+    return split->raw;
+}
+
+static tl_status read_data_split(tl_table *table, const tl_split *split, const tl_scan_spec *spec, bool keep_deletes, tl_reader **out,
+                                 tl_error *err)
+{
+    for (size_t i = 0; i < split->files.n; i++)
+        TL_TRY(tl_table__check_file(table, split->files.items[i], err)); /* the split may come from elsewhere */
+    tl_bucket_read_spec read = {.columns = spec->columns,
+                                .n_columns = spec->n_columns,
+                                .predicate = spec->predicate,
+                                .keep_deletes = keep_deletes,
+                                .with_kinds = spec->with_kinds,
+                                .with_seq = tl_audit_wants_seq(table)};
+    tl_bytes_view partition = tl_bytes_view_of(split->partition);
+    if (split->kind != TL_SPLIT_DATA)
+        return tl_table__read_changes(table, split, &read, out, err);
+    if (split->streaming || table->n_keys == 0 || (can_read_raw(split) && !keep_deletes))
+        return tl_files_read(table->config, partition, split->bucket, split->files.items, split->files.n, &read, out, err);
+    return tl_bucket_read(table->config, partition, split->bucket, split->files.items, split->files.n, &read, out, err);
+}
+
+tl_status tl_table_read_split(tl_table *table, const tl_split *split, const tl_scan_spec *spec, tl_reader **out, tl_error *err)
+{
+    char name[256];
+    if (table->config == NULL)
+        return tl_error_set(err, TL_E_INVALID, "%s$%s has no splits", tl_table__full_name(table, name), table->system->name);
+    if (!tl_table__is_audit(table))
+        return tl_error_wrap(err, read_data_split(table, split, spec, /* keep_deletes= */ false, out, err), "table %s",
+                             tl_table__full_name(table, name));
+    tl_scan_spec data_spec;
+    TL_CLEANUP(tl_freep) int32_t *columns = NULL;
+    TL_CLEANUP(tl_predicate_freep) tl_predicate *pred = NULL;
+    TL_TRY(tl_audit_data_spec(table, spec, &data_spec, &columns, &pred, err));
+    tl_reader *data = NULL;
+    TL_TRY(read_data_split(table, split, &data_spec, /* keep_deletes= */ true, &data, err));
+    return tl_audit_reader(table, data, spec, tl_system__is(table, "binlog") && split->streaming, out, err);
+}
+
+/* ---- one reader over all splits ---- */
+
+typedef struct read_ctx {
+    tl_table *table;
+    tl_splits splits;
+    tl_scan_spec spec; /* columns and predicate are copies of ours */
+    int32_t *columns;
+    tl_predicate *predicate;
+} read_ctx;
+
+static tl_status open_split(void *ctx, size_t i, tl_reader **out, tl_error *err)
+{
+    read_ctx *read = ctx;
+    return tl_table_read_split(read->table, &read->splits.items[i], &read->spec, out, err);
+}
+
+static void free_read_ctx(void *ctx)
+{
+    read_ctx *read = ctx;
+    tl_splits_deinit(&read->splits);
+    tl_free(read->columns);
+    tl_predicate_free(read->predicate);
+    tl_free(read);
+}
+
+static tl_status make_read_ctx(tl_table *table, const tl_scan_spec *spec, read_ctx **out, tl_error *err)
+{
+    read_ctx *read = tl_calloc(1, sizeof *read);
+    if (read == NULL)
+        return tl_nomem(err, "read");
+    read->table = table;
+    read->spec = *spec;
+    tl_status status = TL_OK;
+    if (spec->columns != NULL) {
+        read->columns = tl_memdup(spec->columns, (size_t)spec->n_columns * sizeof *spec->columns);
+        if (read->columns == NULL)
+            status = tl_nomem(err, "read");
+        read->spec.columns = read->columns;
+    }
+    if (status == TL_OK && spec->predicate != NULL) {
+        status = tl_predicate_dup(spec->predicate, &read->predicate, err);
+        read->spec.predicate = read->predicate;
+    }
+    if (status == TL_OK)
+        status = tl_table_plan(table, spec, &read->splits, err);
+    if (status != TL_OK) {
+        free_read_ctx(read);
+        return status;
+    }
+    *out = read;
+    return TL_OK;
+}
+
+static tl_status check_spec(const tl_table *table, const tl_scan_spec *spec, tl_error *err)
+{
+    for (int32_t i = 0; spec->columns != NULL && i < spec->n_columns; i++) {
+        if (spec->columns[i] < 0 || spec->columns[i] >= table->row_type->n_fields)
+            return tl_error_set(err, TL_E_INVALID, "column %d of a scan does not exist", spec->columns[i]);
+    }
+    return TL_OK;
+}
+
+tl_status tl_table_read(tl_table *table, const tl_scan_spec *spec, tl_reader **out, tl_error *err)
+{
+    TL_TRY(check_spec(table, spec, err));
+    if (table->system != NULL && table->system->rows != NULL)
+        return tl_system__read(table, spec, out, err);
+    const tl_type *type = NULL;
+    if (spec->columns == NULL)
+        type = tl_type_ref(table->row_type);
+    else
+        TL_TRY(tl_type_project(table->row_type, spec->columns, spec->n_columns, &type, err));
+    read_ctx *read = NULL;
+    tl_status status = make_read_ctx(table, spec, &read, err);
+    if (status == TL_OK)
+        status = tl_parallel_reader(type, read->splits.n, open_split, read, free_read_ctx, spec->pool, spec->limit, out, err);
+    tl_type_unref(type);
+    return status;
+}

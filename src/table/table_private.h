@@ -1,0 +1,316 @@
+/*
+ * What the files of table/ share.
+ */
+#ifndef TL_TABLE_TABLE_PRIVATE_H
+#define TL_TABLE_TABLE_PRIVATE_H
+
+#include <pthread.h>
+#include <stdio.h>
+
+#include "base/thread.h"
+#include "table/table.h"
+#include "types/binary_row.h"
+#include "types/builder.h"
+#include "types/predicate.h"
+#include "types/text.h"
+
+TL_DEFINE_CLEANUP(tl_table_freep, tl_table, tl_table_free)
+TL_DEFINE_CLEANUP(tl_table_schema_unrefp, tl_table_schema, tl_table_schema_unref)
+
+/* ---- system tables (system.c) ---- */
+
+typedef enum tl_bucket_mode { TL_BUCKETS_UNAWARE, TL_BUCKETS_FIXED, TL_BUCKETS_DYNAMIC, TL_BUCKETS_POSTPONE } tl_bucket_mode;
+
+typedef struct tl_system_table {
+    const char *name;
+    /* Columns in the text form of types; NULL: they follow from the data table (audit_log, binlog, ro). */
+    const char *columns;
+    /* Append all rows to the builders, one for each column. NULL: rows of the data table in another form. */
+    tl_status (*rows)(tl_table *table, tl_builder *const *cols, tl_error *err);
+} tl_system_table;
+
+const tl_system_table *tl_system__find(const char *name);
+tl_status tl_system__read(tl_table *table, const tl_scan_spec *spec, tl_reader **out, tl_error *err);
+/** Row type of audit_log and binlog over the data table's. */
+tl_status tl_system__row_type(const tl_system_table *system, const tl_type *data_type, const tl_options *opts, const tl_type **out, tl_error *err);
+/** Whether the data must be read with sequence numbers. */
+bool tl_audit_wants_seq(const tl_table *table);
+bool tl_system__is(const tl_table *table, const char *name);
+/** The rows of a data split in the form of audit_log or binlog: a kind column in front, each column as an array. Takes `data`. */
+tl_status tl_audit_reader(tl_table *table, tl_reader *data, const tl_scan_spec *spec, bool pack_updates, tl_reader **out, tl_error *err);
+/** What the data table must read for a scan of audit_log or binlog; `columns` is tl_free'd by the caller. */
+tl_status tl_audit_data_spec(tl_table *table, const tl_scan_spec *spec, tl_scan_spec *data_spec, int32_t **columns, tl_predicate **predicate,
+                             tl_error *err);
+bool tl_table__is_audit(const tl_table *table);
+
+/* ---- an open table (open.c) ---- */
+
+struct tl_table {
+    tl_fs *fs;
+    tl_catalog *catalog; /* borrowed */
+    char *db;
+    char *name; /* of the data table, without `$…` */
+    char *path;
+    char *branch; /* NULL: main */
+    tl_paths paths;
+    tl_table_schema *schema; /* of this handle: the latest, or that of the snapshot travelled to; dynamic options laid over */
+    tl_lsm_config *config;   /* NULL: system tables that read metadata only */
+    const tl_system_table *system; /* NULL: the data table */
+    const tl_type *row_type;       /* what a read gives */
+    const tl_type *partition_type;
+    int32_t *partition_idx; /* partition columns in schema->row_type */
+    int32_t n_partition;
+    int32_t *key_idx; /* trimmed primary key */
+    int32_t n_keys;
+    int32_t *bucket_idx; /* bucket key columns */
+    int32_t n_bucket_keys;
+    tl_bucket_mode bucket_mode;
+    int32_t n_buckets; /* option `bucket` */
+    tl_bucket_function bucket_function;
+    bool travelled; /* the options name a snapshot, a tag or a time */
+
+    pthread_mutex_t lock;
+    /* guarded by lock */
+    tl_table_schema **schemas; /* schemas of files, read so far */
+    size_t n_schemas;
+    char *last_user; /* user and identifier that this handle committed last: no need to look for them in old snapshots */
+    int64_t last_identifier;
+};
+
+/** "DB.NAME" for messages. */
+const char *tl_table__full_name(const tl_table *table, char out[256]);
+/** Schema by id; cached in the table, borrowed until it is closed. */
+tl_status tl_table__schema(tl_table *table, int64_t id, const tl_table_schema **out, tl_error *err);
+/** TL_E_UNSUPPORTED if the file cannot be read under the table's schema or needs a feature that is not there. */
+tl_status tl_table__check_file(tl_table *table, const tl_data_file *file, tl_error *err);
+/** TL_E_UNSUPPORTED for system tables and for snapshots with index files. */
+tl_status tl_table__check_snapshot(const tl_snapshot *snap, tl_error *err);
+tl_status tl_table__require_data(const tl_table *table, const char *what, tl_error *err);
+/** Newest schema on disk (new reference). */
+tl_status tl_table__latest_schema(tl_table *table, tl_table_schema **out, tl_error *err);
+/** Split a comma list into NUL-terminated copies; `trim` cuts blanks. Freed with tl_names_free(). */
+tl_status tl_table__split_list(const char *text, bool trim, char ***out, size_t *n, tl_error *err);
+
+/* ---- options (options.c) ---- */
+
+tl_status tl_table__canonical_options(tl_options *opts);
+tl_status tl_table__refuse_options(const tl_options *opts, tl_error *err);
+/** The value or the default; NULL if there is neither. */
+const char *tl_table__option_or_default(const tl_options *opts, const char *key);
+bool tl_table__option_bool(const tl_options *opts, const char *key);
+/** Number, duration in ms or memory size in bytes, by the option's type; `absent` if unset and without default. */
+tl_status tl_table__option_int(const tl_options *opts, const char *key, int64_t absent, int64_t *out, tl_error *err);
+
+/* ---- schemas (validate.c, create.c, alter.c, type_change.c) ---- */
+
+/** Everything that the reference's SchemaValidation refuses, in its words. */
+tl_status tl_table__validate(const tl_table_schema *schema, tl_error *err);
+/** Sets scan.mode as the scan options imply (Java: CoreOptions.setDefaultValues). */
+tl_status tl_table__default_scan_mode(tl_options *opts, tl_error *err);
+/** Checks of SchemaManager.checkAlterTableOption / checkResetTableOption; `value` NULL: reset. */
+tl_status tl_table__check_option_change(const tl_options *stored, const char *key, const char *value, tl_error *err);
+/** Forced NOT NULL on keys, duplicate and missing columns, options `primary-key` and `partition` moved out (Java: Schema). */
+tl_status tl_table__normalize(tl_table_schema *schema, tl_error *err);
+/** Whether values of one type can be cast to another (Java: DataTypeCasts and CastExecutors). */
+bool tl_table__can_cast(const tl_type *from, const tl_type *to, bool allow_explicit);
+tl_status tl_table__validate_default(const tl_type *type, const char *text, tl_error *err);
+/** A default value as a column of one row. */
+tl_status tl_table__default_column(const tl_type *type, const char *text, tl_column **out, tl_error *err);
+/** Append "[a, b]". */
+tl_status tl_table__append_list(tl_buf *buf, char *const *names, int32_t n);
+/** New schema without fields changed: everything but the row type and lists is copied. refs = 1. */
+tl_status tl_table__schema_dup(const tl_table_schema *from, tl_table_schema **out, tl_error *err);
+
+/* ---- planning (plan.c, prune.c, splits.c) ---- */
+
+typedef enum tl_scan_mode { TL_SCAN_ALL, TL_SCAN_DELTA, TL_SCAN_CHANGELOG } tl_scan_mode;
+
+/** Which entries of a snapshot are wanted. Zero-initialise with tl_scan_init(). */
+typedef struct tl_scan {
+    tl_scan_mode mode;
+    const tl_snapshot *snap;
+    const tl_predicate *predicate; /* on the data table's row type */
+    const tl_predicate *partition; /* on the partition type, exact */
+    const tl_map *partitions;      /* set of partition rows (bytes with arity); NULL: all */
+    int32_t level_min, level_max;
+    int32_t bucket; /* INT32_MIN: all */
+    bool real_buckets_only; /* bucket >= 0 */
+    bool file_values;       /* CHANGELOG: value filters may drop files */
+    int64_t created_after_ms; /* local wall clock; INT64_MIN: all */
+    tl_pool *pool;
+} tl_scan;
+
+void tl_scan_init(tl_scan *scan, tl_scan_mode mode, const tl_snapshot *snap);
+/** Entries of the snapshot after pruning. ALL: live files. DELTA, CHANGELOG: as they stand, DELETE entries too. Appends to `out`. */
+tl_status tl_table__scan(tl_table *table, const tl_scan *scan, tl_entries *out, tl_error *err);
+/** Manifests of a snapshot in that mode, unpruned. */
+tl_status tl_table__manifests(tl_table *table, const tl_snapshot *snap, tl_scan_mode mode, tl_manifest_list *out, tl_error *err);
+
+/** Sort by partition (bytes) and bucket; entries of one bucket keep their order. */
+tl_status tl_entries_sort_buckets(tl_entries *entries, tl_error *err);
+/** Entries [from, to) of a bucket among sorted ones. */
+void tl_entries_bucket_range(const tl_entries *entries, tl_bytes_view partition, int32_t bucket, size_t *from, size_t *to);
+
+typedef struct tl_pruner tl_pruner;
+tl_status tl_pruner_create(tl_table *table, const tl_scan *scan, tl_pruner **out, tl_error *err);
+void tl_pruner_free(tl_pruner *pruner);
+TL_DEFINE_CLEANUP(tl_pruner_freep, tl_pruner, tl_pruner_free)
+bool tl_pruner_manifest(tl_pruner *pruner, const tl_manifest_meta *meta);
+/** tl_entry_filter; `ctx` is the pruner. One thread at a time. Failures are kept: ask tl_pruner_status() afterwards. */
+bool tl_pruner_entry(void *ctx, tl_bytes_view partition, int32_t bucket, int32_t total_buckets, int32_t level);
+tl_status tl_pruner_status(const tl_pruner *pruner, tl_error *err);
+/** False only if no row of the file can have a key (or, second, a value) that passes. */
+tl_status tl_pruner_file_keys(tl_pruner *pruner, const tl_data_file *file, bool *keep, tl_error *err);
+tl_status tl_pruner_file_values(tl_pruner *pruner, const tl_data_file *file, bool *keep, tl_error *err);
+/** Bounds of the file's values, one for each column of the table (of those `used`; NULL: all); they point into `decoded`, which the
+    caller releases. */
+tl_status tl_prune__file_bounds(tl_table *table, const tl_data_file *file, const bool *used, tl_bounds *decoded, tl_col_bounds *out, tl_error *err);
+
+/** Splits of the ADD entries: grouped by bucket in order of first appearance, packed as §18 says. */
+tl_status tl_table__splits(tl_table *table, const tl_entries *entries, int64_t snapshot_id, bool streaming, tl_splits *out, tl_error *err);
+tl_status tl_splits_add(tl_splits *splits, tl_split **out, tl_error *err);
+void tl_split_deinit(tl_split *split);
+/** Splits of what lies between: before and after files per bucket, equal files taken out of both. */
+tl_status tl_table__change_splits(tl_table *table, const tl_entries *before, const tl_entries *after, int64_t snapshot_id, bool diff, tl_splits *out,
+                                  tl_error *err);
+/** Sort by partition (as text, then bytes) and bucket: the order in which a streaming read shows buckets. */
+tl_status tl_table__sort_splits(tl_table *table, tl_splits *splits, tl_error *err);
+
+/* ---- reading (read.c, read_diff.c, parallel.c) ---- */
+
+/** Readers opened one after the other, or several at a time on the pool. Takes nothing over but reads `splits` until freed. */
+typedef tl_status (*tl_open_fn)(void *ctx, size_t i, tl_reader **out, tl_error *err);
+tl_status tl_parallel_reader(const tl_type *type, size_t n, tl_open_fn open, void *ctx, void (*free_ctx)(void *ctx), tl_pool *pool, int64_t limit,
+                             tl_reader **out, tl_error *err);
+/** CHANGES and DIFF splits. */
+tl_status tl_table__read_changes(tl_table *table, const tl_split *split, const tl_bucket_read_spec *spec, tl_reader **out, tl_error *err);
+/** Row type of some columns of the data table (NULL: all). */
+tl_status tl_table__projected_type(const tl_table *table, const int32_t *columns, int32_t n, const tl_type **out, tl_error *err);
+
+/* ---- time travel (time_travel.c) ---- */
+
+typedef enum tl_read_kind { TL_READ_SNAPSHOT, TL_READ_DELTA, TL_READ_DIFF, TL_READ_EMPTY } tl_read_kind;
+
+/** What a batch read reads, resolved from the options. */
+typedef struct tl_read_point {
+    tl_read_kind kind;
+    tl_snapshot *snap;   /* SNAPSHOT; end of DIFF; NULL: the table is empty */
+    tl_snapshot *before; /* DIFF */
+    int64_t from, to;    /* DELTA: (from, to] */
+    tl_scan_mode mode;   /* DELTA */
+    int64_t created_after_ms;
+} tl_read_point;
+void tl_read_point_deinit(tl_read_point *point);
+tl_status tl_table__read_point(tl_table *table, tl_read_point *out, tl_error *err);
+/** The snapshot that scan.snapshot-id, -tag-name, -watermark, -timestamp, -timestamp-millis or -version name; NULL if none is set. */
+tl_status tl_table__travel(tl_fs *fs, const tl_paths *paths, const tl_options *opts, tl_snapshot **out, tl_error *err);
+/** Latest snapshot; NULL if there is none. */
+tl_status tl_table__latest(tl_fs *fs, const tl_paths *paths, tl_snapshot **out, tl_error *err);
+/** Oldest snapshot that still exists, not above `latest`; NULL if none. */
+tl_status tl_table__earliest(tl_fs *fs, const tl_paths *paths, int64_t latest, tl_snapshot **out, tl_error *err);
+/** Last snapshot with timeMillis <= ms; NULL if none. */
+tl_status tl_table__at_or_before(tl_fs *fs, const tl_paths *paths, int64_t ms, tl_snapshot **out, tl_error *err);
+/** Id of the last snapshot with timeMillis < ms (may be one that does not exist); -1: no snapshot at all; 0 with *too_early. */
+tl_status tl_table__earlier_than(tl_fs *fs, const tl_paths *paths, int64_t ms, int64_t *out, bool *too_early, tl_error *err);
+/** Effective scan.mode. */
+const char *tl_table__startup_mode(const tl_options *opts);
+/** `scan.timestamp` text in local time to epoch milliseconds. */
+bool tl_parse_local_timestamp(const char *text, int64_t *ms);
+/** Local wall clock of an instant, stored as if it were UTC, and back. */
+int64_t tl_to_local_ms(int64_t epoch_ms);
+int64_t tl_from_local_ms(int64_t local_ms);
+
+/* ---- committing (commit.c, conflict.c, manifest_merge.c, overwrite.c) ---- */
+
+/** Changes of one phase. */
+typedef struct tl_changes {
+    tl_entries table;
+    tl_entries changelog;
+} tl_changes;
+void tl_changes_deinit(tl_changes *changes);
+
+/** One snapshot to make. */
+typedef struct tl_attempt {
+    tl_table *table;
+    const char *user;
+    int64_t identifier;
+    int64_t watermark;
+    const tl_options *properties;
+    tl_commit_kind kind;
+    bool check;     /* look for conflicts */
+    bool overwrite; /* the entries to delete are found anew at each try */
+    const tl_predicate *overwrite_partition; /* on the partition type; NULL with partitions NULL: the whole table */
+    const tl_map *overwrite_partitions;
+    bool discard_duplicates; /* files that are there already are left out */
+} tl_attempt;
+/** Make one snapshot of `changes`, with retries. TL_E_CONFLICT (not retryable) if the changes contradict what is there. */
+tl_status tl_commit__try(const tl_attempt *attempt, const tl_changes *changes, int64_t *snapshot_id, int32_t *retries, tl_error *err);
+
+/** Names of files made by an attempt. */
+typedef struct tl_names {
+    char **items;
+    size_t n;
+    size_t cap;
+} tl_names;
+tl_status tl_names_add(tl_names *names, const char *name, tl_error *err);
+void tl_names_deinit(tl_names *names);
+
+/** Checks of §16 c over base (live entries of the touched partitions) and delta. TL_E_CONFLICT names the files. */
+tl_status tl_commit__check(tl_table *table, const tl_entries *base, const tl_entries *delta, tl_commit_kind kind, tl_error *err);
+/** Whether key ranges of two of the files meet. */
+tl_status tl_commit__overlap(tl_table *table, const tl_manifest_entry *const *entries, size_t n, bool *overlap, tl_error *err);
+
+/** §16 "manifest merging": the new base list's manifests. New files are named in `fresh` (indices into out), to be removed on failure. */
+tl_status tl_manifests__merge(tl_table *table, tl_manifest_writer *writer, const tl_manifest_list *in, tl_manifest_list *out, tl_names *fresh,
+                              tl_error *err);
+tl_status tl_table__manifest_writer(tl_table *table, tl_manifest_writer *out, tl_error *err);
+tl_status tl_manifest_meta__dup(const tl_manifest_meta *from, tl_manifest_list *to, tl_error *err);
+
+/** Partition predicate of a static spec (column -> text; the default name is NULL), bound to the partition type. */
+tl_status tl_table__partition_predicate(tl_table *table, const tl_options *spec, tl_predicate **out, tl_error *err);
+/** Put files of an overwrite on the top level if no two of a bucket overlap (Java: tryUpgrade). */
+tl_status tl_commit__upgrade(tl_table *table, tl_entries *entries, tl_error *err);
+bool tl_partition_matches(tl_table *table, const tl_predicate *pred, tl_bytes_view partition, tl_status *status, tl_error *err);
+
+/** Remove a data file and its extra files; a missing one is fine. */
+void tl_table__remove_file(tl_table *table, tl_bytes_view partition, int32_t bucket, const tl_data_file *file);
+
+/* ---- deletion of what expired (expire.c, deletion.c, tag.c) ---- */
+
+/** Names in use (of data files: partition, bucket, name; of manifests: name). */
+typedef struct tl_name_set {
+    tl_map map;
+} tl_name_set;
+void tl_name_set_deinit(tl_name_set *set);
+tl_status tl_name_set_add(tl_name_set *set, const void *name, size_t bytes);
+bool tl_name_set_has(const tl_name_set *set, const void *name, size_t bytes);
+/** Data files of a snapshot (merged). */
+tl_status tl_deletion__add_files(tl_table *table, const tl_snapshot *snap, tl_name_set *set, tl_error *err);
+tl_status tl_deletion__add_manifests(tl_table *table, const tl_snapshot *snap, tl_name_set *set, tl_error *err);
+tl_status tl_deletion__file_key(const tl_manifest_entry *entry, tl_buf *out);
+/** Remove files that the snapshot's delta deletes (and does not add under another level), except those in `keep`. */
+tl_status tl_deletion__delta(tl_table *table, const tl_snapshot *snap, const tl_name_set *keep, tl_name_set *dirs, tl_error *err);
+/** Remove the ADDed files of a manifest list. */
+tl_status tl_deletion__added(tl_table *table, const char *list, int64_t bytes, tl_name_set *dirs, tl_error *err);
+/** Remove all live files of a snapshot except those in `keep`. */
+tl_status tl_deletion__live(tl_table *table, const tl_snapshot *snap, const tl_name_set *keep, tl_name_set *dirs, tl_error *err);
+/** Remove manifests and lists of a snapshot that are not in `keep` (what is removed is added to it). */
+tl_status tl_deletion__manifests(tl_table *table, const tl_snapshot *snap, bool changelog, tl_name_set *keep, tl_error *err);
+/** Remove bucket and partition folders of `dirs` that are empty, if snapshot.clean-empty-directories says so. */
+tl_status tl_deletion__empty_dirs(tl_table *table, const tl_name_set *dirs, tl_error *err);
+
+/** Snapshots of all tags, ascending by id, with their names. */
+typedef struct tl_tagged {
+    tl_snapshot *snap;
+    char **names;
+    size_t n_names;
+} tl_tagged;
+tl_status tl_tags__snapshots(tl_table *table, tl_tagged **out, size_t *n, tl_error *err);
+void tl_tags__free(tl_tagged *tags, size_t n);
+
+/** Remove consumers that consumer.expiration-time is over for. */
+tl_status tl_consumers__expire(tl_table *table, tl_error *err);
+/** Whether changelogs outlive their snapshots (CoreOptions.changelogLifecycleDecoupled). */
+bool tl_table__decoupled(const tl_options *opts);
+
+#endif

@@ -1,0 +1,420 @@
+/*
+ * The table writer: one bucket writer for each bucket that gets rows, a budget of memory over all of them, commit messages at
+ * the end. Source: Java: TableWriteImpl, AbstractFileStoreWrite.
+ *
+ * A bucket writer starts from the live files of the latest snapshot and from then on knows its own changes only. Commits of
+ * others make it stale: sequence numbers may collide and its compactions lose. tl_table_writer_committed() finds that out from
+ * the snapshot ids and lets go of the writers; the next rows open new ones.
+ */
+#include "table/write_private.h"
+
+typedef struct open_bucket {
+    tl_bytes partition;
+    int32_t bucket;
+    tl_bucket_writer *writer;
+    bool touched; /* since the last prepare */
+} open_bucket;
+
+struct tl_table_writer {
+    tl_table *table;
+    tl_write_options options;
+    tl_row_rules rules;
+    open_bucket *buckets;
+    size_t n;
+    size_t cap;
+    tl_map index; /* (bucket, partition) -> position + 1 */
+    int64_t known; /* latest snapshot that the open writers reflect; meaningless if n == 0 */
+    bool stale;
+};
+
+/* ---- create, free ---- */
+
+tl_status tl_table_writer_create(tl_table *table, const tl_write_options *options, tl_table_writer **out, tl_error *err)
+{
+    TL_TRY(tl_table__require_data(table, "write to it", err));
+    if (table->travelled) {
+        char name[256];
+        return tl_error_set(err, TL_E_INVALID, "table %s is open at an older snapshot: cannot write to it", tl_table__full_name(table, name));
+    }
+    tl_table_writer *w = tl_calloc(1, sizeof *w);
+    if (w == NULL)
+        return tl_nomem(err, "table writer");
+    w->table = table;
+    if (options != NULL)
+        w->options = *options;
+    tl_status status = tl_row_rules_create(table, &w->rules, err);
+    if (status != TL_OK) {
+        tl_table_writer_free(w);
+        return status;
+    }
+    *out = w;
+    return TL_OK;
+}
+
+static void close_bucket(open_bucket *b)
+{
+    tl_bucket_writer_free(b->writer);
+    tl_bytes_deinit(&b->partition);
+}
+
+static void close_all(tl_table_writer *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        close_bucket(&w->buckets[i]);
+    w->n = 0;
+    tl_map_deinit(&w->index);
+    w->index = (tl_map){0};
+}
+
+void tl_table_writer_free(tl_table_writer *w)
+{
+    if (w == NULL)
+        return;
+    close_all(w);
+    tl_free(w->buckets);
+    tl_row_rules_deinit(&w->rules);
+    tl_free(w);
+}
+
+/* ---- opening buckets ---- */
+
+static tl_status bucket_key(tl_buf *key, tl_bytes_view partition, int32_t bucket)
+{
+    key->len = 0;
+    TL_TRY(tl_buf_append(key, &bucket, sizeof bucket));
+    return tl_buf_append(key, partition.data, partition.len);
+}
+
+static open_bucket *find_bucket(const tl_table_writer *w, const tl_buf *key)
+{
+    uintptr_t at = (uintptr_t)tl_map_get(&w->index, key->data, key->len);
+    return at == 0 ? NULL : &w->buckets[at - 1];
+}
+
+static tl_status add_bucket(tl_table_writer *w, tl_bytes_view partition, int32_t bucket, tl_data_file *const *files, size_t n_files,
+                            tl_error *err)
+{
+    if (w->n == w->cap) {
+        size_t cap = w->cap == 0 ? 16 : w->cap * 2;
+        open_bucket *buckets = tl_realloc(w->buckets, cap * sizeof *buckets);
+        if (buckets == NULL)
+            return tl_nomem(err, "buckets");
+        w->buckets = buckets;
+        w->cap = cap;
+    }
+    open_bucket *b = &w->buckets[w->n];
+    *b = (open_bucket){.bucket = bucket};
+    tl_buf key = {0};
+    tl_status status = tl_bytes_dup(partition, &b->partition);
+    if (status == TL_OK)
+        status = bucket_key(&key, partition, bucket);
+    if (status == TL_OK)
+        status = tl_map_put(&w->index, key.data, key.len, (void *)(uintptr_t)(w->n + 1), NULL);
+    if (status != TL_OK)
+        status = tl_nomem(err, "buckets");
+    int32_t total = w->table->bucket_mode == TL_BUCKETS_FIXED ? w->table->n_buckets : -1;
+    if (status == TL_OK)
+        status = tl_bucket_writer_create(w->table->config, partition, bucket, total, files, n_files, w->options.pool, &b->writer, err);
+    if (status == TL_OK) {
+        w->n++;
+    } else {
+        tl_map_remove(&w->index, key.data, key.len);
+        close_bucket(b);
+    }
+    tl_buf_deinit(&key);
+    return status;
+}
+
+/* A partition keeps its number of buckets: rows of one key would land in two places. */
+static tl_status check_total(const tl_table_writer *w, const tl_manifest_entry *entry, tl_error *err)
+{
+    tl_table *table = w->table;
+    if (table->bucket_mode != TL_BUCKETS_FIXED || entry->total_buckets <= 0 || entry->total_buckets == table->n_buckets)
+        return TL_OK;
+    TL_CLEANUP(tl_batch_freep) tl_batch *row = NULL;
+    TL_CLEANUP(tl_freep) char *text = NULL;
+    if (tl_binary_row_decode(tl_bytes_view_of(entry->partition), table->partition_type, true, &row, NULL) == TL_OK)
+        (void)tl_partition_path(row, table->config->partition_default_name, table->config->legacy_partition_names, &text, NULL);
+    bool partitioned = table->n_partition > 0 && text != NULL;
+    return tl_error_set(err, TL_E_INVALID,
+                        "Try to write %s%s with a new bucket num %d, but the previous bucket num is %d. Please switch to batch mode, and "
+                        "perform INSERT OVERWRITE to rescale current data layout first.",
+                        partitioned ? "partition " : "table", partitioned ? text : "", table->n_buckets, entry->total_buckets);
+}
+
+/* Live files of the partitions in the latest snapshot. Writers that are open already reflect an older one if it moved on. */
+static tl_status load_live(tl_table_writer *w, const tl_map *partitions, tl_entries *out, tl_error *err)
+{
+    TL_CLEANUP(tl_snapshot_freep) tl_snapshot *latest = NULL;
+    TL_TRY(tl_table__latest(w->table->fs, &w->table->paths, &latest, err));
+    int64_t id = latest == NULL ? 0 : latest->id;
+    if (w->n == 0)
+        w->known = id;
+    else if (id != w->known)
+        w->stale = true;
+    if (latest == NULL || w->options.ignore_previous)
+        return TL_OK;
+    TL_TRY(tl_table__check_snapshot(latest, err));
+    tl_scan scan;
+    tl_scan_init(&scan, TL_SCAN_ALL, latest);
+    scan.partitions = partitions;
+    scan.pool = w->options.pool;
+    TL_TRY(tl_table__scan(w->table, &scan, out, err));
+    for (size_t i = 0; i < out->n; i++) {
+        TL_TRY(check_total(w, &out->items[i], err));
+        TL_TRY(tl_table__check_file(w->table, out->items[i].file, err));
+    }
+    return tl_entries_sort_buckets(out, err);
+}
+
+/* Open the bucket with its files among the live entries, which are sorted by bucket. */
+static tl_status open_from(tl_table_writer *w, const tl_entries *live, tl_bytes_view partition, int32_t bucket, tl_error *err)
+{
+    size_t from = 0, to = 0;
+    tl_entries_bucket_range(live, partition, bucket, &from, &to);
+    TL_CLEANUP(tl_freep) tl_data_file **files = tl_calloc(to - from + 1, sizeof *files);
+    if (files == NULL)
+        return tl_nomem(err, "buckets");
+    for (size_t i = from; i < to; i++)
+        files[i - from] = live->items[i].file;
+    return add_bucket(w, partition, bucket, files, to - from, err);
+}
+
+static tl_status open_missing(tl_table_writer *w, const tl_bucket_parts *parts, tl_error *err)
+{
+    static char mark;
+    tl_map partitions = {0};
+    tl_buf key = {0};
+    tl_entries live = {0};
+    tl_status status = TL_OK;
+    for (size_t i = 0; status == TL_OK && i < parts->n; i++) {
+        const tl_bucket_rows *part = &parts->items[i];
+        status = bucket_key(&key, tl_bytes_view_of(part->partition), part->bucket);
+        if (status == TL_OK && find_bucket(w, &key) == NULL)
+            status = tl_map_put(&partitions, part->partition.data, part->partition.len, &mark, NULL);
+        if (status != TL_OK)
+            status = tl_nomem(err, "buckets");
+    }
+    if (status == TL_OK && partitions.count > 0) {
+        status = load_live(w, &partitions, &live, err);
+        for (size_t i = 0; status == TL_OK && i < parts->n; i++) {
+            const tl_bucket_rows *part = &parts->items[i];
+            tl_bytes_view partition = tl_bytes_view_of(part->partition);
+            if (bucket_key(&key, partition, part->bucket) != TL_OK)
+                status = tl_nomem(err, "buckets");
+            else if (find_bucket(w, &key) == NULL)
+                status = open_from(w, &live, partition, part->bucket, err);
+        }
+    }
+    tl_entries_deinit(&live);
+    tl_buf_deinit(&key);
+    tl_map_deinit(&partitions);
+    return status;
+}
+
+/* ---- writing ---- */
+
+/* Buffers over all buckets stay within write-buffer-size: the fullest ones are written out first. */
+static tl_status keep_budget(tl_table_writer *w, tl_error *err)
+{
+    int64_t budget = w->table->config->write_buffer_bytes;
+    for (;;) {
+        int64_t total = 0, most = 0;
+        size_t fullest = 0;
+        for (size_t i = 0; i < w->n; i++) {
+            int64_t bytes = tl_bucket_writer_bytes(w->buckets[i].writer);
+            total += bytes;
+            if (bytes > most) {
+                most = bytes;
+                fullest = i;
+            }
+        }
+        if (total <= budget || most == 0)
+            return TL_OK;
+        TL_TRY(tl_bucket_writer_flush(w->buckets[fullest].writer, err));
+        if (tl_bucket_writer_bytes(w->buckets[fullest].writer) >= most)
+            return TL_OK; /* nothing more can be given back */
+    }
+}
+
+static tl_status write_parts(tl_table_writer *w, const tl_bucket_parts *parts, tl_error *err)
+{
+    TL_TRY(open_missing(w, parts, err));
+    tl_buf key = {0};
+    tl_status status = TL_OK;
+    for (size_t i = 0; status == TL_OK && i < parts->n; i++) {
+        const tl_bucket_rows *part = &parts->items[i];
+        if (bucket_key(&key, tl_bytes_view_of(part->partition), part->bucket) != TL_OK) {
+            status = tl_nomem(err, "buckets");
+            break;
+        }
+        open_bucket *b = find_bucket(w, &key);
+        b->touched = true;
+        status = tl_bucket_writer_write(b->writer, part->rows, err);
+    }
+    tl_buf_deinit(&key);
+    return status == TL_OK ? keep_budget(w, err) : status;
+}
+
+tl_status tl_table_writer_write(tl_table_writer *w, const tl_batch *batch, tl_error *err)
+{
+    tl_batch *rows = NULL;
+    TL_TRY(tl_row_rules_apply(&w->rules, batch, &rows, err));
+    tl_bucket_parts parts;
+    TL_TRY(tl_split_by_bucket(w->table, rows, &parts, err));
+    tl_status status = write_parts(w, &parts, err);
+    tl_bucket_parts_deinit(&parts);
+    return status;
+}
+
+/* ---- compaction ---- */
+
+tl_status tl_table_writer_compact(tl_table_writer *w, bool full, tl_error *err)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        if (w->buckets[i].touched)
+            TL_TRY(tl_bucket_writer_compact(w->buckets[i].writer, full, err));
+    }
+    return TL_OK;
+}
+
+tl_status tl_table_writer_compact_all(tl_table_writer *w, bool full, tl_error *err)
+{
+    tl_entries live = {0};
+    tl_buf key = {0};
+    tl_status status = load_live(w, /* partitions= */ NULL, &live, err);
+    for (size_t i = 0; status == TL_OK && i < live.n; i++) {
+        const tl_manifest_entry *e = &live.items[i];
+        tl_bytes_view partition = tl_bytes_view_of(e->partition);
+        if (bucket_key(&key, partition, e->bucket) != TL_OK)
+            status = tl_nomem(err, "buckets");
+        else if (find_bucket(w, &key) == NULL)
+            status = open_from(w, &live, partition, e->bucket, err);
+        if (status == TL_OK)
+            find_bucket(w, &key)->touched = true;
+    }
+    tl_buf_deinit(&key);
+    tl_entries_deinit(&live);
+    return status == TL_OK ? tl_table_writer_compact(w, full, err) : status;
+}
+
+/* ---- prepare ---- */
+
+void tl_commit_messages_deinit(tl_commit_messages *messages)
+{
+    for (size_t i = 0; i < messages->n; i++)
+        tl_commit_message_deinit(&messages->items[i]);
+    tl_free(messages->items);
+    *messages = (tl_commit_messages){0};
+}
+
+typedef struct prepare_task {
+    open_bucket *bucket;
+    bool wait;
+    tl_commit_message message;
+} prepare_task;
+
+static tl_status prepare_bucket(void *arg, tl_error *err)
+{
+    prepare_task *task = arg;
+    return tl_bucket_writer_prepare(task->bucket->writer, task->wait, &task->message, err);
+}
+
+/* All buckets, several at a time on the pool: most of the sorting, encoding and compressing happens here. */
+static tl_status run_prepares(tl_table_writer *w, prepare_task *tasks, tl_error *err)
+{
+    tl_task_group *group = NULL;
+    TL_TRY(tl_task_group_create(w->n > 1 ? w->options.pool : NULL, &group, err));
+    tl_status status = TL_OK;
+    for (size_t i = 0; status == TL_OK && i < w->n; i++)
+        status = tl_task_group_run(group, prepare_bucket, &tasks[i], err);
+    tl_status waited = tl_task_group_wait(group, status == TL_OK ? err : NULL);
+    tl_task_group_free(group);
+    return status == TL_OK ? waited : status;
+}
+
+tl_status tl_table_writer_prepare(tl_table_writer *w, bool wait_compaction, tl_commit_messages *out, tl_error *err)
+{
+    prepare_task *tasks = tl_calloc(w->n + 1, sizeof *tasks);
+    tl_commit_messages messages = {0};
+    messages.items = tl_calloc(w->n + 1, sizeof *messages.items);
+    messages.cap = w->n + 1;
+    tl_status status = tasks == NULL || messages.items == NULL ? tl_nomem(err, "commit messages") : TL_OK;
+    for (size_t i = 0; status == TL_OK && i < w->n; i++)
+        tasks[i] = (prepare_task){.bucket = &w->buckets[i], .wait = wait_compaction};
+    if (status == TL_OK)
+        status = run_prepares(w, tasks, err);
+    for (size_t i = 0; tasks != NULL && messages.items != NULL && i < w->n; i++) {
+        if (tl_commit_message_empty(&tasks[i].message)) {
+            tl_commit_message_deinit(&tasks[i].message);
+            w->buckets[i].touched = false;
+        } else {
+            messages.items[messages.n++] = tasks[i].message;
+            w->buckets[i].touched = true; /* until the commit: a bucket with news stays open one round longer */
+        }
+    }
+    tl_free(tasks);
+    if (status != TL_OK) {
+        tl_table_abort(w->table, &messages);
+        tl_commit_messages_deinit(&messages);
+        return status;
+    }
+    *out = messages;
+    return TL_OK;
+}
+
+/* ---- after the commit ---- */
+
+static tl_status rebuild_index(tl_table_writer *w, tl_error *err)
+{
+    tl_map_deinit(&w->index);
+    w->index = (tl_map){0};
+    tl_buf key = {0};
+    tl_status status = TL_OK;
+    for (size_t i = 0; status == TL_OK && i < w->n; i++) {
+        status = bucket_key(&key, tl_bytes_view_of(w->buckets[i].partition), w->buckets[i].bucket);
+        if (status == TL_OK)
+            status = tl_map_put(&w->index, key.data, key.len, (void *)(uintptr_t)(i + 1), NULL);
+    }
+    tl_buf_deinit(&key);
+    return status == TL_OK ? TL_OK : tl_nomem(err, "buckets");
+}
+
+/* Writers without news and without a compaction under way go, or there would be one for every partition ever written. */
+static tl_status close_idle(tl_table_writer *w, tl_error *err)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < w->n; i++) {
+        open_bucket *b = &w->buckets[i];
+        if (b->touched || !tl_bucket_writer_idle(b->writer)) {
+            b->touched = false;
+            w->buckets[kept++] = *b;
+        } else {
+            close_bucket(b);
+        }
+    }
+    if (kept == w->n)
+        return TL_OK;
+    w->n = kept;
+    return rebuild_index(w, err);
+}
+
+tl_status tl_table_writer_committed(tl_table_writer *w, const tl_commit_result *result, tl_error *err)
+{
+    if (result->snapshots > 0) {
+        /* Ours follow directly on what we knew, or others came in between. */
+        if (result->snapshot_id - result->snapshots != w->known)
+            w->stale = true;
+        w->known = result->snapshot_id;
+    } else if (result->snapshot_id > 0) {
+        w->stale = true; /* it had been committed before, by another writer */
+    }
+    if (result->compaction_dropped || w->options.ignore_previous)
+        w->stale = true;
+    if (w->stale) {
+        close_all(w);
+        w->stale = false;
+        return TL_OK;
+    }
+    return close_idle(w, err);
+}
