@@ -100,7 +100,10 @@ static tl_status fault_create(tl_fs *fs, const char *path, tl_file **out, tl_err
     FAULT_STEP(fs, path, "create");
     tl_file *inner;
     TL_TRY(tl_fs_create(inner_of(fs), path, &inner, err));
-    return wrap_file(fs, path, inner, out, err);
+    tl_status status = wrap_file(fs, path, inner, out, err);
+    if (status != TL_OK)
+        (void)tl_fs_remove(inner_of(fs), path, NULL); /* created whole or not at all */
+    return status;
 }
 
 static tl_status fault_stat(tl_fs *fs, const char *path, tl_stat *out, tl_error *err)

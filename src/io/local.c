@@ -83,7 +83,10 @@ static tl_status local_create(tl_fs *fs, const char *path, tl_file **out, tl_err
     if (fd < 0)
         return tl_error_errno(err, errno, "could not create '%s'", path);
     tl_io__count_create();
-    return make_file(fs, path, fd, out, err);
+    tl_status status = make_file(fs, path, fd, out, err);
+    if (status != TL_OK)
+        (void)unlink(path); /* created whole or not at all */
+    return status;
 }
 
 static tl_stat stat_of(const struct stat *st)

@@ -120,8 +120,8 @@ static tl_status memory_create(tl_fs *fs, const char *path, tl_file **out, tl_er
         status = tl_error_set(err, TL_E_EXISTS, "'%s' exists", path);
     else if (add_node(mem, path, false, &nd) != TL_OK)
         status = tl_nomem(err, path);
-    else
-        status = make_file(mem, path, nd, out, err);
+    else if ((status = make_file(mem, path, nd, out, err)) != TL_OK)
+        node_unref(tl_map_remove(&mem->nodes, path, strlen(path))); /* created whole or not at all */
     pthread_mutex_unlock(&mem->lock);
     if (status == TL_OK)
         tl_io__count_create();

@@ -1,0 +1,105 @@
+/* From a plan to a tree of operators. */
+#include "stream/op.h"
+
+void tl_stream__op_free(tl_op *op)
+{
+    if (op != NULL)
+        op->ops->free(op);
+}
+
+tl_status tl_stream__add_leaf(tl_pipeline *pipeline, tl_leaf *leaf, tl_error *err)
+{
+    if (pipeline->n_leaves == TL_LEAVES_MAX)
+        return tl_error_set(err, TL_E_LIMIT, "a statement reads at most %d sources", TL_LEAVES_MAX);
+    pipeline->leaves[pipeline->n_leaves++] = leaf;
+    return TL_OK;
+}
+
+static tl_status unsupported(const char *what, tl_error *err)
+{
+    return tl_error_set(err, TL_E_UNSUPPORTED, "%s over a stream is not supported yet; it works in batch mode (SET 'execution.runtime-mode' = 'batch')",
+                        what);
+}
+
+static tl_status build_union(tl_pipeline *pipeline, const tl_plan *plan, tl_op **out, tl_error *err)
+{
+    tl_op **inputs = tl_calloc((size_t)plan->n_inputs + 1, sizeof *inputs);
+    if (inputs == NULL)
+        return tl_nomem(err, "operator");
+    for (int32_t i = 0; i < plan->n_inputs; i++) {
+        tl_status status = tl_stream__build(pipeline, plan->inputs[i], &inputs[i], err);
+        if (status != TL_OK) {
+            while (i-- > 0)
+                tl_stream__op_free(inputs[i]);
+            tl_free(inputs);
+            return status;
+        }
+    }
+    return tl_stream__union(pipeline, plan, inputs, plan->n_inputs, out, err);
+}
+
+static tl_status build_join(tl_pipeline *pipeline, const tl_plan *plan, tl_op **out, tl_error *err)
+{
+    tl_op *left, *right;
+    TL_TRY(tl_stream__build(pipeline, plan->inputs[0], &left, err));
+    tl_status status = tl_stream__build(pipeline, plan->inputs[1], &right, err);
+    if (status != TL_OK) {
+        tl_stream__op_free(left);
+        return status;
+    }
+    return tl_stream__join(pipeline, plan, left, right, out, err);
+}
+
+/* The operators with one input. */
+static tl_status build_unary(tl_pipeline *pipeline, const tl_plan *plan, tl_op **out, tl_error *err)
+{
+    tl_op *input;
+    TL_TRY(tl_stream__build(pipeline, plan->inputs[0], &input, err));
+    switch (plan->kind) {
+    case TL_PLAN_LOOKUP_JOIN:
+        return tl_stream__lookup_join(pipeline, plan, input, out, err);
+    case TL_PLAN_AGGREGATE:
+        return tl_stream__aggregate(pipeline, plan, input, out, err);
+    case TL_PLAN_WATERMARK: /* only windows and temporal joins look at it */
+        *out = input;
+        return TL_OK;
+    default:
+        return tl_stream__map(pipeline, plan, input, out, err);
+    }
+}
+
+tl_status tl_stream__build(tl_pipeline *pipeline, const tl_plan *plan, tl_op **out, tl_error *err)
+{
+    switch (plan->kind) {
+    case TL_PLAN_SCAN:
+        return plan->table->kind == TL_SQL_TABLE_LAKE ? tl_stream__lake_leaf(pipeline, plan, out, err)
+                                                      : tl_stream__connector_leaf(pipeline, plan, out, err);
+    case TL_PLAN_VALUES:
+        return tl_stream__values_leaf(pipeline, plan, out, err);
+    case TL_PLAN_PROJECT:
+    case TL_PLAN_FILTER:
+    case TL_PLAN_WATERMARK:
+    case TL_PLAN_LOOKUP_JOIN:
+    case TL_PLAN_AGGREGATE:
+        return build_unary(pipeline, plan, out, err);
+    case TL_PLAN_JOIN:
+        return build_join(pipeline, plan, out, err);
+    case TL_PLAN_UNION:
+        return build_union(pipeline, plan, out, err);
+    case TL_PLAN_TEMPORAL_JOIN:
+        return unsupported("a temporal join by event time", err);
+    case TL_PLAN_SETOP:
+        return unsupported("INTERSECT or EXCEPT", err);
+    case TL_PLAN_OVER:
+        return unsupported("an OVER window", err);
+    case TL_PLAN_WINDOW:
+        return unsupported("a window table function", err);
+    case TL_PLAN_UNNEST:
+        return unsupported("UNNEST", err);
+    case TL_PLAN_SORT:
+        return unsupported("ORDER BY or LIMIT", err);
+    case TL_PLAN_SINK:
+        break;
+    }
+    return tl_error_set(err, TL_E_INTERNAL, "a sink inside a plan");
+}

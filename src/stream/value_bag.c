@@ -1,0 +1,150 @@
+#include "stream/value_bag.h"
+
+#include <stdlib.h>
+
+#include "base/bits.h"
+
+struct tl_bag_entry {
+    tl_bag_value *value; /* NULL: free */
+    uint64_t hash;
+};
+
+static void value_free(tl_bag_value *value)
+{
+    tl_bytes_deinit(&value->order);
+    tl_bytes_deinit(&value->row);
+    tl_free(value);
+}
+
+void tl_value_bag_deinit(tl_value_bag *bag)
+{
+    for (size_t i = 0; i < bag->cap; i++)
+        if (bag->entries[i].value != NULL)
+            value_free(bag->entries[i].value);
+    tl_free(bag->entries);
+    *bag = (tl_value_bag){0};
+}
+
+static size_t slot_of(const tl_value_bag *bag, uint64_t hash, tl_bytes_view row)
+{
+    size_t i = hash & (bag->cap - 1);
+    while (bag->entries[i].value != NULL &&
+           (bag->entries[i].hash != hash || !tl_bytes_equal(tl_bytes_view_of(bag->entries[i].value->row), row)))
+        i = (i + 1) & (bag->cap - 1);
+    return i;
+}
+
+static tl_status grow(tl_value_bag *bag)
+{
+    size_t cap = bag->cap == 0 ? 4 : bag->cap * 2;
+    struct tl_bag_entry *old = bag->entries, *entries = tl_calloc(cap, sizeof *entries);
+    if (entries == NULL)
+        return TL_E_NOMEM;
+    for (size_t i = 0; i < bag->cap; i++) {
+        if (old[i].value == NULL)
+            continue;
+        size_t k = old[i].hash & (cap - 1);
+        while (entries[k].value != NULL)
+            k = (k + 1) & (cap - 1);
+        entries[k] = old[i];
+    }
+    tl_free(old);
+    bag->entries = entries;
+    bag->cap = cap;
+    return TL_OK;
+}
+
+/* Open addressing without tombstones: entries behind the hole move up. */
+static void remove_at(tl_value_bag *bag, size_t i)
+{
+    value_free(bag->entries[i].value);
+    size_t mask = bag->cap - 1, hole = i;
+    for (size_t k = (i + 1) & mask; bag->entries[k].value != NULL; k = (k + 1) & mask) {
+        size_t home = bag->entries[k].hash & mask;
+        if (((k - home) & mask) >= ((k - hole) & mask)) {
+            bag->entries[hole] = bag->entries[k];
+            hole = k;
+        }
+    }
+    bag->entries[hole].value = NULL;
+    bag->n--;
+}
+
+static tl_status insert(tl_value_bag *bag, size_t i, uint64_t hash, tl_bytes_view order, tl_bytes_view row)
+{
+    tl_bag_value *value = tl_calloc(1, sizeof *value);
+    if (value == NULL)
+        return TL_E_NOMEM;
+    if (tl_bytes_dup(order, &value->order) != TL_OK || tl_bytes_dup(row, &value->row) != TL_OK) {
+        value_free(value);
+        return TL_E_NOMEM;
+    }
+    value->arrival = bag->next_arrival++;
+    bag->entries[i] = (struct tl_bag_entry){value, hash};
+    bag->n++;
+    return TL_OK;
+}
+
+tl_status tl_value_bag_add(tl_value_bag *bag, tl_bytes_view order, tl_bytes_view row, int64_t delta, int64_t *was, int64_t *now)
+{
+    if ((bag->n + 1) * 4 > bag->cap * 3)
+        TL_TRY(grow(bag));
+    uint64_t hash = tl_xxh3(row.data, row.len);
+    size_t i = slot_of(bag, hash, row);
+    if (bag->entries[i].value == NULL)
+        TL_TRY(insert(bag, i, hash, order, row));
+    tl_bag_value *value = bag->entries[i].value;
+    *was = value->count;
+    value->count += delta;
+    *now = value->count;
+    if (value->count == 0)
+        remove_at(bag, i);
+    return TL_OK;
+}
+
+static int compare_arrivals(const void *a, const void *b)
+{
+    const tl_bag_value *x = *(const tl_bag_value *const *)a, *y = *(const tl_bag_value *const *)b;
+    return (x->arrival > y->arrival) - (x->arrival < y->arrival);
+}
+
+tl_status tl_value_bag_list(const tl_value_bag *bag, const tl_bag_value ***out, size_t *n)
+{
+    const tl_bag_value **list = tl_alloc(sizeof *list * (bag->n + 1));
+    if (list == NULL)
+        return TL_E_NOMEM;
+    *n = 0;
+    for (size_t i = 0; i < bag->cap; i++)
+        if (bag->entries[i].value != NULL && bag->entries[i].value->count > 0)
+            list[(*n)++] = bag->entries[i].value;
+    qsort(list, *n, sizeof *list, compare_arrivals);
+    *out = list;
+    return TL_OK;
+}
+
+const tl_bag_value *tl_value_bag_extreme(const tl_value_bag *bag, bool greatest)
+{
+    const tl_bag_value *best = NULL;
+    for (size_t i = 0; i < bag->cap; i++) {
+        const tl_bag_value *value = bag->entries[i].value;
+        if (value == NULL || value->count <= 0)
+            continue;
+        int order = best == NULL ? 0 : tl_bytes_compare(tl_bytes_view_of(value->order), tl_bytes_view_of(best->order));
+        if (best == NULL || (greatest ? order > 0 : order < 0))
+            best = value;
+    }
+    return best;
+}
+
+const tl_bag_value *tl_value_bag_end(const tl_value_bag *bag, bool last)
+{
+    const tl_bag_value *best = NULL;
+    for (size_t i = 0; i < bag->cap; i++) {
+        const tl_bag_value *value = bag->entries[i].value;
+        if (value == NULL || value->count <= 0)
+            continue;
+        if (best == NULL || (last ? value->arrival > best->arrival : value->arrival < best->arrival))
+            best = value;
+    }
+    return best;
+}
