@@ -1,0 +1,465 @@
+/* A sink group's life: build, recover, loop over its pipelines, commit. */
+#include "base/parse.h"
+#include "connect/connect.h"
+#include "stream/job.h"
+#include "types/text.h"
+
+#define PIPELINES_MAX 64
+#define MICRO_BATCH_ROWS 16384
+#define CHECKPOINT_DEFAULT_MS 500
+#define PAUSE_MS 5
+
+struct tl_sink_group {
+    tl_run *run;
+    const tl_sql_table *sink; /* NULL: a query, printed */
+    tl_pipeline pipelines[PIPELINES_MAX];
+    bool ended_pipeline[PIPELINES_MAX];
+    int32_t n;
+    char *user;
+    tl_table_writer *writer;
+    tl_sink *connector;
+    bool drop_update_before;
+    int64_t identifier;
+    int64_t interval_ns;
+    int64_t last_commit_ns;
+    int64_t rows_pending; /* written since the last commit */
+    int64_t rows_in_told;
+    bool resumed;
+    pthread_t thread;
+    bool started;
+    atomic_bool quiet;
+    atomic_bool ended;
+    tl_status status;
+    tl_error error;
+};
+
+/* ---- building ---- */
+
+/* As Flink's connector asks for changes: rows that only take an old value back are of use to tables that store or retract them. */
+static bool drops_update_before(const tl_table *table)
+{
+    if (tl_table_schema_of(table)->n_primary_keys == 0)
+        return false;
+    const char *producer = tl_table_option(table, "changelog-producer"), *engine = tl_table_option(table, "merge-engine");
+    if ((producer != NULL && strcmp(producer, "input") == 0) || (engine != NULL && strcmp(engine, "aggregation") == 0))
+        return false;
+    if (engine == NULL || strcmp(engine, "partial-update") != 0)
+        return true;
+    const tl_options *options = &tl_table_schema_of(table)->options;
+    for (size_t i = 0; i < options->count; i++)
+        if (strstr(options->keys[i], ".aggregate-function") != NULL)
+            return false;
+    return true;
+}
+
+static tl_status checkpoint_interval(const tl_run *run, int64_t *out_ns, tl_error *err)
+{
+    const char *text = tl_sql_session_get(run->session, "execution.checkpointing.interval");
+    int64_t ms = CHECKPOINT_DEFAULT_MS;
+    if (text != NULL)
+        TL_TRY(tl_error_wrap(err, tl_parse_duration_ms(text, &ms, err), "setting 'execution.checkpointing.interval'"));
+    *out_ns = ms * 1000000;
+    return TL_OK;
+}
+
+static tl_status add_pipeline(tl_sink_group *g, const tl_plan *plan, tl_error *err)
+{
+    if (g->n == PIPELINES_MAX)
+        return tl_error_set(err, TL_E_LIMIT, "a table has at most %d INSERTs in one statement set", PIPELINES_MAX);
+    tl_pipeline *p = &g->pipelines[g->n++];
+    *p = (tl_pipeline){.env = tl_sql_session_env(g->run->session), .fs = g->run->fs, .max_rows = MICRO_BATCH_ROWS};
+    return tl_stream__build(p, plan, &p->root, err);
+}
+
+/* ---- positions ---- */
+
+static tl_status append_positions(const tl_sink_group *g, tl_buf *out, tl_error *err)
+{
+    tl_status status = tl_buf_append_byte(out, '[');
+    for (int32_t i = 0; i < g->n && status == TL_OK; i++) {
+        status = tl_buf_append_str(out, i == 0 ? "[" : ",[");
+        for (int k = 0; k < g->pipelines[i].n_leaves && status == TL_OK; k++) {
+            if (k > 0)
+                status = tl_buf_append_byte(out, ',');
+            const tl_leaf *leaf = g->pipelines[i].leaves[k];
+            if (status == TL_OK)
+                TL_TRY(leaf->leaf_ops->position(leaf, out, err));
+        }
+        if (status == TL_OK)
+            status = tl_buf_append_byte(out, ']');
+    }
+    if (status == TL_OK)
+        status = tl_buf_append_byte(out, ']');
+    return status == TL_OK ? TL_OK : tl_nomem(err, "positions");
+}
+
+/* Rebuild the operators' state: what came before the position goes through them, and what they give is dropped. */
+static tl_status replay(tl_pipeline *p, tl_error *err)
+{
+    for (;;) {
+        tl_batch *batch;
+        tl_op_state state;
+        TL_TRY(tl_stream__next(p->root, &batch, &state, err));
+        tl_batch_free(batch);
+        if (state == TL_OP_END)
+            return TL_OK;
+        if (state == TL_OP_IDLE)
+            return tl_error_set(err, TL_E_INTERNAL, "a source has no end of its history");
+    }
+}
+
+static tl_status open_leaves(tl_pipeline *p, const tl_json *positions, bool history, tl_error *err)
+{
+    const tl_json *position = positions == NULL ? NULL : positions->child;
+    for (int k = 0; k < p->n_leaves; k++) {
+        TL_CLEANUP(tl_freep) char *text = position == NULL ? NULL : tl_strndup((const char *)position->raw.data, position->raw.len);
+        if (position != NULL && text == NULL)
+            return tl_nomem(err, "positions");
+        TL_TRY(p->leaves[k]->leaf_ops->open(p->leaves[k], text, history, err));
+        position = position == NULL ? NULL : position->next;
+    }
+    return TL_OK;
+}
+
+static tl_status open_pipelines(tl_sink_group *g, const tl_json *positions, tl_error *err)
+{
+    if (positions != NULL && positions->n_children != g->n)
+        return tl_error_set(err, TL_E_INVALID, "the job's last commit has positions of %lld INSERTs, the script has %d now", (long long)positions->n_children, g->n);
+    const tl_json *of_pipeline = positions == NULL ? NULL : positions->child;
+    for (int32_t i = 0; i < g->n; i++) {
+        tl_pipeline *p = &g->pipelines[i];
+        if (of_pipeline != NULL && of_pipeline->n_children != p->n_leaves)
+            return tl_error_set(err, TL_E_INVALID, "the job's last commit has positions of %lld sources, the script has %d now", (long long)of_pipeline->n_children, p->n_leaves);
+        if (of_pipeline != NULL && p->stateful) {
+            TL_TRY(open_leaves(p, of_pipeline, true, err));
+            TL_TRY(tl_error_wrap(err, replay(p, err), "rebuilding the state of an operator"));
+            p->rows_in = 0;
+        }
+        TL_TRY(open_leaves(p, of_pipeline, false, err));
+        of_pipeline = of_pipeline == NULL ? NULL : of_pipeline->next;
+    }
+    return TL_OK;
+}
+
+static tl_status recover(tl_sink_group *g, tl_error *err)
+{
+    tl_job_state state = {0, NULL};
+    if (g->writer != NULL)
+        TL_TRY(tl_job_state_load(g->sink->table, g->user, &state, err));
+    g->identifier = state.identifier;
+    tl_arena arena = {0};
+    const tl_json *positions = NULL;
+    tl_status status = TL_OK;
+    if (state.positions != NULL && !g->run->options->fresh) {
+        status = tl_json_parse(&arena, (tl_bytes_view){(const uint8_t *)state.positions, strlen(state.positions)}, &positions, err);
+        g->resumed = true;
+    }
+    if (status == TL_OK)
+        status = open_pipelines(g, positions, err);
+    tl_arena_deinit(&arena);
+    tl_job_state_deinit(&state);
+    return status;
+}
+
+/* ---- rows ---- */
+
+static tl_status without_update_before(const tl_batch *batch, tl_batch **out, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) uint32_t *sel = tl_alloc(sizeof *sel * (size_t)(batch->n_rows + 1));
+    if (sel == NULL)
+        return tl_nomem(err, "rows");
+    int64_t n = 0;
+    for (int64_t i = 0; i < batch->n_rows; i++)
+        if (batch->row_kind[i] != TL_KIND_UPDATE_BEFORE)
+            sel[n++] = (uint32_t)i;
+    return tl_batch_gather(batch, sel, n, out, err);
+}
+
+static tl_status print_rows(tl_sink_group *g, const tl_batch *batch, tl_error *err)
+{
+    tl_buf lines = {0};
+    tl_status status = TL_OK;
+    for (int64_t i = 0; i < batch->n_rows && status == TL_OK; i++) {
+        status = tl_text_append_json_row(&lines, batch, i, true, 0);
+        if (status == TL_OK)
+            status = tl_buf_append_byte(&lines, '\n');
+    }
+    if (status == TL_OK) {
+        pthread_mutex_lock(&g->run->out_lock);
+        bool ok = fwrite(lines.data, 1, lines.len, g->run->out) == lines.len && fflush(g->run->out) == 0;
+        pthread_mutex_unlock(&g->run->out_lock);
+        status = ok ? TL_OK : tl_error_set(err, TL_E_IO, "could not write the output");
+    } else {
+        (void)tl_nomem(err, "output");
+    }
+    tl_buf_deinit(&lines);
+    return status;
+}
+
+static tl_status write_rows(tl_sink_group *g, const tl_batch *batch, tl_error *err)
+{
+    if (g->sink == NULL)
+        return print_rows(g, batch, err);
+    TL_CLEANUP(tl_batch_freep) tl_batch *kept = NULL;
+    TL_CLEANUP(tl_batch_freep) tl_batch *typed = NULL;
+    if (g->drop_update_before && batch->row_kind != NULL) {
+        TL_TRY(without_update_before(batch, &kept, err));
+        batch = kept;
+    }
+    if (g->connector != NULL)
+        return tl_sink_write(g->connector, batch, err);
+    TL_TRY(tl_stream__retype(batch, tl_table_row_type(g->sink->table), &typed, err));
+    return tl_table_writer_write(g->writer, typed, err);
+}
+
+/* One turn over all pipelines; *progress: some gave rows; *idle: none that goes on has any now. */
+static tl_status turn(tl_sink_group *g, bool *progress, bool *all_ended, tl_error *err)
+{
+    *progress = false;
+    *all_ended = true;
+    for (int32_t i = 0; i < g->n; i++) {
+        if (g->ended_pipeline[i])
+            continue;
+        TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
+        tl_op_state state;
+        TL_TRY(tl_stream__next(g->pipelines[i].root, &batch, &state, err));
+        g->ended_pipeline[i] = state == TL_OP_END;
+        *all_ended &= state == TL_OP_END;
+        *progress |= state == TL_OP_ROWS;
+        if (batch == NULL || batch->n_rows == 0)
+            continue;
+        atomic_store(&g->quiet, false);
+        TL_TRY(write_rows(g, batch, err));
+        g->rows_pending += batch->n_rows;
+    }
+    return TL_OK;
+}
+
+static void set_drain(tl_sink_group *g, bool on)
+{
+    for (int32_t i = 0; i < g->n; i++)
+        g->pipelines[i].drain = on;
+}
+
+/* Go on until every leaf stands at a position. */
+static tl_status drain(tl_sink_group *g, tl_error *err)
+{
+    set_drain(g, true);
+    bool progress = true, all_ended;
+    tl_status status = TL_OK;
+    while (progress && status == TL_OK)
+        status = turn(g, &progress, &all_ended, err);
+    set_drain(g, false);
+    return status;
+}
+
+/* ---- commits ---- */
+
+static void count_rows(tl_sink_group *g)
+{
+    int64_t rows_in = 0;
+    for (int32_t i = 0; i < g->n; i++)
+        rows_in += g->pipelines[i].rows_in;
+    atomic_fetch_add(&g->run->rows_in, rows_in - g->rows_in_told);
+    g->rows_in_told = rows_in;
+}
+
+static tl_status commit_table(tl_sink_group *g, bool last, tl_error *err)
+{
+    tl_buf text = {0};
+    tl_job_state state = {g->identifier + 1, NULL};
+    tl_options properties = {0};
+    tl_commit_messages messages = {0};
+    tl_commit_result result = {0};
+    tl_status status = append_positions(g, &text, err);
+    if (status == TL_OK && (tl_buf_steal_str(&text, &state.positions) != TL_OK || tl_options_set(&properties, TL_JOB_POSITIONS_PROPERTY, state.positions) != TL_OK))
+        status = tl_nomem(err, "positions");
+    if (status == TL_OK)
+        status = tl_table_writer_prepare(g->writer, last, &messages, err);
+    tl_commit_spec spec = {.user = g->user, .identifier = state.identifier, .watermark = TL_ABSENT, .properties = &properties, .ignore_empty = true};
+    if (status == TL_OK)
+        status = tl_table_commit(g->sink->table, &spec, &messages, &result, err);
+    if (status == TL_OK)
+        status = tl_table_writer_committed(g->writer, &result, err);
+    if (status == TL_OK && result.snapshots > 0) {
+        g->identifier = state.identifier;
+        status = tl_job_state_save(g->sink->table, g->user, &state, err);
+        atomic_fetch_add(&g->run->commits, result.snapshots);
+    }
+    tl_buf_deinit(&text);
+    tl_commit_messages_deinit(&messages);
+    tl_options_deinit(&properties);
+    tl_job_state_deinit(&state);
+    return status;
+}
+
+static tl_status commit(tl_sink_group *g, bool last, tl_error *err)
+{
+    TL_TRY(drain(g, err));
+    if (g->writer != NULL)
+        TL_TRY(commit_table(g, last, err));
+    else if (g->connector != NULL)
+        TL_TRY(tl_sink_flush(g->connector, err));
+    atomic_fetch_add(&g->run->rows_out, g->rows_pending);
+    if (g->rows_pending > 0)
+        atomic_store(&g->run->last_commit_ns, tl_monotonic_ns());
+    g->rows_pending = 0;
+    g->last_commit_ns = tl_monotonic_ns();
+    return TL_OK;
+}
+
+/* ---- the loop ---- */
+
+static bool must_stop(const tl_sink_group *g)
+{
+    const volatile int *stop = g->run->options->stop;
+    return atomic_load(&g->run->stop) || (stop != NULL && *stop != 0);
+}
+
+static tl_status loop(tl_sink_group *g, tl_error *err)
+{
+    g->last_commit_ns = tl_monotonic_ns();
+    for (;;) {
+        bool progress, all_ended;
+        TL_TRY(turn(g, &progress, &all_ended, err));
+        count_rows(g);
+        bool stop = must_stop(g);
+        bool due = tl_monotonic_ns() - g->last_commit_ns >= g->interval_ns && g->rows_pending > 0;
+        if (all_ended || stop || due)
+            TL_TRY(commit(g, all_ended || stop, err));
+        if (all_ended || stop)
+            return TL_OK;
+        if (!progress) {
+            atomic_store(&g->quiet, g->rows_pending == 0);
+            tl_sleep_ms(PAUSE_MS);
+        }
+    }
+}
+
+static void *run_group(void *arg)
+{
+    tl_sink_group *g = arg;
+    g->status = loop(g, &g->error);
+    if (g->status != TL_OK)
+        atomic_store(&g->run->stop, true); /* the others commit what they have and end */
+    atomic_store(&g->quiet, true);
+    atomic_store(&g->ended, true);
+    return NULL;
+}
+
+/* ---- the group from outside ---- */
+
+static tl_status open_sink(tl_sink_group *g, tl_error *err)
+{
+    if (g->sink->kind == TL_SQL_TABLE_CONNECTOR) {
+        tl_connector_spec spec = {.fs = g->run->fs, .row_type = g->sink->row_type, .options = g->sink->options};
+        return tl_sink_open(&spec, g->run->out, &g->connector, err);
+    }
+    g->drop_update_before = drops_update_before(g->sink->table);
+    tl_write_options options = {.pool = g->run->pool};
+    return tl_table_writer_create(g->sink->table, &options, &g->writer, err);
+}
+
+static tl_status new_group(tl_run *run, tl_sink_group **out, tl_error *err)
+{
+    tl_sink_group *g = tl_calloc(1, sizeof *g);
+    if (g == NULL)
+        return tl_nomem(err, "job");
+    g->run = run;
+    *out = g;
+    return checkpoint_interval(run, &g->interval_ns, err);
+}
+
+tl_status tl_sink_group_create(tl_run *run, const tl_plan *const *sinks, int32_t n, const char *user, tl_sink_group **out, tl_error *err)
+{
+    tl_sink_group *g = NULL;
+    tl_status status = new_group(run, &g, err);
+    if (status == TL_OK) {
+        g->sink = sinks[0]->table;
+        g->user = tl_strdup(user);
+        status = g->user == NULL ? tl_nomem(err, "job") : TL_OK;
+    }
+    for (int32_t i = 0; i < n && status == TL_OK; i++) {
+        if (sinks[i]->overwrite)
+            status = tl_error_set(err, TL_E_INVALID, "INSERT OVERWRITE needs batch mode: SET 'execution.runtime-mode' = 'batch'");
+        else
+            status = add_pipeline(g, sinks[i]->inputs[0], err);
+    }
+    if (status == TL_OK)
+        status = open_sink(g, err);
+    if (status == TL_OK)
+        status = recover(g, err);
+    if (status != TL_OK) {
+        tl_sink_group_free(g);
+        return tl_error_wrap(err, status, "INSERT INTO '%s'", sinks[0]->table->name);
+    }
+    *out = g;
+    return TL_OK;
+}
+
+tl_status tl_sink_group_create_query(tl_run *run, const tl_plan *plan, tl_sink_group **out, tl_error *err)
+{
+    tl_sink_group *g = NULL;
+    tl_status status = new_group(run, &g, err);
+    if (status == TL_OK)
+        status = add_pipeline(g, plan, err);
+    if (status == TL_OK)
+        status = recover(g, err);
+    if (status != TL_OK) {
+        tl_sink_group_free(g);
+        return status;
+    }
+    *out = g;
+    return TL_OK;
+}
+
+tl_status tl_sink_group_start(tl_sink_group *g, tl_error *err)
+{
+    int rc = pthread_create(&g->thread, NULL, run_group, g);
+    if (rc != 0)
+        return tl_error_errno(err, rc, "could not start a thread");
+    g->started = true;
+    return TL_OK;
+}
+
+bool tl_sink_group_is_quiet(const tl_sink_group *g)
+{
+    return atomic_load(&g->quiet);
+}
+
+bool tl_sink_group_has_ended(const tl_sink_group *g)
+{
+    return atomic_load(&g->ended);
+}
+
+bool tl_sink_group_was_resumed(const tl_sink_group *g)
+{
+    return g->resumed;
+}
+
+tl_status tl_sink_group_join(tl_sink_group *g, tl_error *err)
+{
+    if (g->started) {
+        pthread_join(g->thread, NULL);
+        g->started = false;
+    }
+    if (g->status != TL_OK && err != NULL)
+        *err = g->error;
+    return g->sink == NULL ? g->status : tl_error_wrap(err, g->status, "INSERT INTO '%s'", g->sink->name);
+}
+
+void tl_sink_group_free(tl_sink_group *g)
+{
+    if (g == NULL)
+        return;
+    if (g->started) {
+        atomic_store(&g->run->stop, true);
+        pthread_join(g->thread, NULL);
+    }
+    for (int32_t i = 0; i < g->n; i++)
+        tl_stream__op_free(g->pipelines[i].root);
+    tl_table_writer_free(g->writer);
+    tl_sink_free(g->connector);
+    tl_free(g->user);
+    tl_free(g);
+}
