@@ -164,8 +164,10 @@ static tl_status unlz4_hadoop(tl_bytes_view src, uint8_t *dst, size_t dst_bytes,
             in += packed;
             out += (size_t)n;
         }
-        if (want == 0)
-            in += 4; /* an empty block still has its compressed length */
+        if (want == 0) { /* an empty block may still have its compressed form */
+            size_t packed = tl_read_be32(src.data + in);
+            in += 4 + TL_MIN(packed, src.len - in - 4);
+        }
     }
     if (in != src.len)
         return malformed(TL_CODEC_LZ4_HADOOP, "bytes left over", err);

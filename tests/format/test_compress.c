@@ -1,0 +1,237 @@
+/* Compression: every codec there and back, sizes that are wrong, input that is cut, limits of growing output. */
+#include "format/compress_private.h"
+#include "support/test.h"
+
+static tl_error err;
+
+static const tl_codec all_codecs[] = {TL_CODEC_NONE,   TL_CODEC_ZSTD,   TL_CODEC_LZ4_RAW, TL_CODEC_LZ4_HADOOP, TL_CODEC_SNAPPY,
+                                      TL_CODEC_GZIP,   TL_CODEC_BROTLI, TL_CODEC_DEFLATE, TL_CODEC_BZIP2,      TL_CODEC_XZ};
+
+/* Repetitive and random stretches by turns. */
+static uint8_t *sample(size_t bytes, uint64_t seed)
+{
+    uint8_t *data = tl_alloc(bytes);
+    for (size_t i = 0; i < bytes; i++)
+        data[i] = i / 100 % 2 == 0 ? (uint8_t)(i % 7) : (uint8_t)test_random(&seed);
+    return data;
+}
+
+static tl_buf compressed(tl_codec codec, int level, tl_bytes_view src)
+{
+    tl_compressor *c = NULL;
+    tl_buf out = {0};
+    assert_ok(tl_compressor_create(codec, level, &c, &err), &err);
+    assert_ok(tl_compress(c, src, &out, &err), &err);
+    tl_compressor_free(c);
+    return out;
+}
+
+static void every_codec_gives_back_what_it_got(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {0, 1, 2, 100, 4096, 70000, 1 << 20};
+    for (size_t k = 0; k < TL_ARRAY_LEN(all_codecs); k++) {
+        for (size_t s = 0; s < TL_ARRAY_LEN(sizes); s++) {
+            uint8_t *data = sample(sizes[s], k), *back = tl_alloc(sizes[s]);
+            tl_buf packed = compressed(all_codecs[k], 0, (tl_bytes_view){data, sizes[s]});
+            tl_bytes_view view = {packed.data, packed.len};
+            assert_ok(tl_decompress(all_codecs[k], view, back, sizes[s], &err), &err);
+            assert_memory_equal(back, data, sizes[s]);
+            if (all_codecs[k] != TL_CODEC_BZIP2 && all_codecs[k] != TL_CODEC_XZ)
+                assert_true(tl_codec_is_plausible(all_codecs[k], packed.len, sizes[s]));
+            tl_buf_deinit(&packed);
+            tl_free(back);
+            tl_free(data);
+        }
+    }
+}
+
+static void a_compressor_is_used_again_and_again(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < TL_ARRAY_LEN(all_codecs); k++) {
+        tl_compressor *c = NULL;
+        assert_ok(tl_compressor_create(all_codecs[k], 3, &c, &err), &err);
+        tl_buf out = {0};
+        for (size_t round = 0; round < 5; round++) {
+            size_t bytes = round * 1000, at = out.len;
+            uint8_t *data = sample(bytes, round), *back = tl_alloc(bytes);
+            assert_ok(tl_compress(c, (tl_bytes_view){data, bytes}, &out, &err), &err);
+            assert_ok(tl_decompress(all_codecs[k], (tl_bytes_view){out.data + at, out.len - at}, back, bytes, &err), &err);
+            assert_memory_equal(back, data, bytes);
+            tl_free(back);
+            tl_free(data);
+        }
+        tl_buf_deinit(&out);
+        tl_compressor_free(c);
+    }
+}
+
+static void a_wrong_size_is_corrupt(void **state)
+{
+    (void)state;
+    size_t bytes = 5000;
+    uint8_t *data = sample(bytes, 1), *back = tl_alloc(bytes + 1);
+    for (size_t k = 0; k < TL_ARRAY_LEN(all_codecs); k++) {
+        tl_buf packed = compressed(all_codecs[k], 0, (tl_bytes_view){data, bytes});
+        tl_bytes_view view = {packed.data, packed.len};
+        assert_int_equal(tl_decompress(all_codecs[k], view, back, bytes - 1, &err), TL_E_CORRUPT);
+        assert_int_equal(tl_decompress(all_codecs[k], view, back, bytes + 1, &err), TL_E_CORRUPT);
+        tl_buf_deinit(&packed);
+    }
+    tl_free(back);
+    tl_free(data);
+}
+
+/* Any result but a crash; for cut input never success. */
+static void damaged_input_is_an_error_or_other_bytes(void **state)
+{
+    (void)state;
+    uint64_t rng = test_seed(7);
+    size_t bytes = 3000;
+    uint8_t *data = sample(bytes, 2), *back = tl_alloc(bytes);
+    for (size_t k = 1; k < TL_ARRAY_LEN(all_codecs); k++) {
+        tl_buf packed = compressed(all_codecs[k], 0, (tl_bytes_view){data, bytes});
+        for (int round = 0; round < 200; round++) {
+            size_t len = test_random(&rng) % packed.len;
+            uint8_t *copy = tl_memdup(packed.data, packed.len);
+            assert_int_equal(tl_decompress(all_codecs[k], (tl_bytes_view){copy, len}, back, bytes, &err), TL_E_CORRUPT);
+            copy[test_random(&rng) % packed.len] ^= (uint8_t)(1 + test_random(&rng) % 255);
+            (void)tl_decompress(all_codecs[k], (tl_bytes_view){copy, packed.len}, back, bytes, &err);
+            tl_buf out = {0};
+            (void)tl_decompress_append(all_codecs[k], (tl_bytes_view){copy, packed.len}, bytes * 2, &out, &err);
+            assert_true(out.len <= bytes * 2 + 1);
+            tl_buf_deinit(&out);
+            tl_free(copy);
+        }
+        tl_buf_deinit(&packed);
+    }
+    tl_free(back);
+    tl_free(data);
+}
+
+static void output_of_unknown_size_grows_up_to_its_limit(void **state)
+{
+    (void)state;
+    static const tl_codec codecs[] = {TL_CODEC_NONE,   TL_CODEC_ZSTD,    TL_CODEC_SNAPPY, TL_CODEC_GZIP,
+                                      TL_CODEC_BROTLI, TL_CODEC_DEFLATE, TL_CODEC_BZIP2,  TL_CODEC_XZ};
+    static const size_t sizes[] = {0, 1, 4095, 4096, 4097, 100000};
+    for (size_t k = 0; k < TL_ARRAY_LEN(codecs); k++) {
+        for (size_t s = 0; s < TL_ARRAY_LEN(sizes); s++) {
+            uint8_t *data = sample(sizes[s], s);
+            tl_buf packed = compressed(codecs[k], 0, (tl_bytes_view){data, sizes[s]}), out = {0};
+            tl_bytes_view view = {packed.data, packed.len};
+            assert_int_equal(tl_buf_append_str(&out, "before"), TL_OK);
+            assert_ok(tl_decompress_append(codecs[k], view, sizes[s], &out, &err), &err);
+            assert_int_equal(out.len, sizes[s] + 6);
+            assert_memory_equal(out.data, "before", 6);
+            assert_memory_equal(out.data + 6, data, sizes[s]);
+            if (sizes[s] > 0)
+                assert_int_equal(tl_decompress_append(codecs[k], view, sizes[s] - 1, &out, &err), TL_E_LIMIT);
+            tl_buf_deinit(&out);
+            tl_buf_deinit(&packed);
+            tl_free(data);
+        }
+    }
+}
+
+static void a_bomb_stops_at_the_limit(void **state)
+{
+    (void)state;
+    size_t bytes = 64 << 20;
+    uint8_t *zeros = tl_calloc(bytes, 1);
+    static const tl_codec codecs[] = {TL_CODEC_ZSTD, TL_CODEC_GZIP, TL_CODEC_BROTLI, TL_CODEC_BZIP2};
+    for (size_t k = 0; k < TL_ARRAY_LEN(codecs); k++) {
+        tl_buf packed = compressed(codecs[k], 1, (tl_bytes_view){zeros, bytes}), out = {0};
+        assert_fails(tl_decompress_append(codecs[k], (tl_bytes_view){packed.data, packed.len}, 1 << 20, &out, &err), TL_E_LIMIT, &err,
+                     "more than");
+        assert_true(out.cap <= 4 << 20);
+        tl_buf_deinit(&out);
+        tl_buf_deinit(&packed);
+    }
+    tl_free(zeros);
+}
+
+static void impossible_ratios_are_told_before_memory_is_taken(void **state)
+{
+    (void)state;
+    assert_false(tl_codec_is_plausible(TL_CODEC_NONE, 10, 11));
+    assert_false(tl_codec_is_plausible(TL_CODEC_SNAPPY, 10, 1 << 20));
+    assert_false(tl_codec_is_plausible(TL_CODEC_LZ4_RAW, 10, 1 << 20));
+    assert_false(tl_codec_is_plausible(TL_CODEC_GZIP, 10, 1 << 20));
+    assert_false(tl_codec_is_plausible(TL_CODEC_ZSTD, 10, 1 << 30));
+    assert_true(tl_codec_is_plausible(TL_CODEC_ZSTD, 13, 128 << 10));
+}
+
+static void lz4_of_old_files_comes_in_three_shapes(void **state)
+{
+    (void)state;
+    size_t bytes = 9000;
+    uint8_t *data = sample(bytes, 5), *back = tl_alloc(bytes);
+    tl_buf raw = compressed(TL_CODEC_LZ4_RAW, 0, (tl_bytes_view){data, bytes});
+    assert_ok(tl_decompress(TL_CODEC_LZ4_HADOOP, (tl_bytes_view){raw.data, raw.len}, back, bytes, &err), &err);
+    assert_memory_equal(back, data, bytes);
+    tl_buf first = compressed(TL_CODEC_LZ4_HADOOP, 0, (tl_bytes_view){data, 4000});
+    tl_buf second = compressed(TL_CODEC_LZ4_HADOOP, 0, (tl_bytes_view){data + 4000, bytes - 4000});
+    assert_int_equal(tl_buf_append(&first, second.data, second.len), TL_OK);
+    memset(back, 0, bytes);
+    assert_ok(tl_decompress(TL_CODEC_LZ4_HADOOP, (tl_bytes_view){first.data, first.len}, back, bytes, &err), &err);
+    assert_memory_equal(back, data, bytes);
+    tl_buf_deinit(&raw);
+    tl_buf_deinit(&first);
+    tl_buf_deinit(&second);
+    tl_free(back);
+    tl_free(data);
+}
+
+static void gzip_members_after_each_other_are_one_page(void **state)
+{
+    (void)state;
+    uint8_t back[8];
+    tl_buf one = compressed(TL_CODEC_GZIP, 0, (tl_bytes_view){(const uint8_t *)"abc", 3});
+    tl_buf two = compressed(TL_CODEC_GZIP, 0, (tl_bytes_view){(const uint8_t *)"defgh", 5});
+    assert_int_equal(tl_buf_append(&one, two.data, two.len), TL_OK);
+    assert_ok(tl_decompress(TL_CODEC_GZIP, (tl_bytes_view){one.data, one.len}, back, 8, &err), &err);
+    assert_memory_equal(back, "abcdefgh", 8);
+    tl_buf out = {0};
+    assert_ok(tl_decompress_append(TL_CODEC_GZIP, (tl_bytes_view){one.data, one.len}, 100, &out, &err), &err);
+    assert_int_equal(out.len, 8);
+    tl_buf_deinit(&out);
+    tl_buf_deinit(&one);
+    tl_buf_deinit(&two);
+}
+
+static void formats_are_found_by_name_and_by_file(void **state)
+{
+    (void)state;
+    const tl_format *format = NULL;
+    assert_ok(tl_format_find("parquet", &format, &err), &err);
+    assert_ptr_equal(format, &tl_format_parquet);
+    assert_ok(tl_format_find("AVRO", &format, &err), &err);
+    assert_ptr_equal(format, &tl_format_avro);
+    assert_fails(tl_format_find("orc", &format, &err), TL_E_UNSUPPORTED, &err, "'orc'");
+    assert_fails(tl_format_find("exe", &format, &err), TL_E_INVALID, &err, "'exe'");
+    assert_ok(tl_format_of_file("/a.b/data-1-2.zstd.parquet", &format, &err), &err);
+    assert_ptr_equal(format, &tl_format_parquet);
+    assert_ok(tl_format_of_file("data-1.avro.gz", &format, &err), &err);
+    assert_ptr_equal(format, &tl_format_avro);
+    assert_fails(tl_format_of_file("/w/data-1.csv.gz", &format, &err), TL_E_UNSUPPORTED, &err, "data-1.csv.gz");
+    assert_fails(tl_format_of_file("/w.d/data", &format, &err), TL_E_INVALID, &err, "no extension");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_codec_gives_back_what_it_got),
+        cmocka_unit_test(a_compressor_is_used_again_and_again),
+        cmocka_unit_test(a_wrong_size_is_corrupt),
+        cmocka_unit_test(damaged_input_is_an_error_or_other_bytes),
+        cmocka_unit_test(output_of_unknown_size_grows_up_to_its_limit),
+        cmocka_unit_test(a_bomb_stops_at_the_limit),
+        cmocka_unit_test(impossible_ratios_are_told_before_memory_is_taken),
+        cmocka_unit_test(lz4_of_old_files_comes_in_three_shapes),
+        cmocka_unit_test(gzip_members_after_each_other_are_one_page),
+        cmocka_unit_test(formats_are_found_by_name_and_by_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
