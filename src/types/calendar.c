@@ -208,7 +208,10 @@ bool tl_parse_timestamp(tl_bytes_view text, int64_t *millis, int32_t *nanos_of_m
     (void)take(&c, 'Z');
     if (c.p != c.end)
         return false;
-    *millis = (days * SECONDS_PER_DAY + seconds) * 1000 + nanos / 1000000;
+    int64_t whole;
+    if (__builtin_mul_overflow(days * SECONDS_PER_DAY + seconds, 1000, &whole) ||
+        __builtin_add_overflow(whole, (int64_t)(nanos / 1000000), millis)) /* from year 292,278,994 on */
+        return false;
     *nanos_of_milli = nanos % 1000000;
     return true;
 }

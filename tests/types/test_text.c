@@ -137,7 +137,7 @@ static void wrong_values_are_named_with_their_type(void **state)
         {"BIGINT", "1e3"},          {"BOOLEAN", "1"},        {"BOOLEAN", "\"maybe\""}, {"DOUBLE", "\"x\""},
         {"DECIMAL(10, 2)", "\"x\""}, {"BYTES", "\"abc\""},   {"BYTES", "\"zz\""},      {"BYTES", "12"},
         {"DATE", "\"2023-02-29\""}, {"DATE", "19000"},       {"DATE", "\"2024-1\""},   {"TIME(3)", "\"24:00\""},
-        {"TIMESTAMP(3)", "\"2024-02-30T00:00\""}, {"TIMESTAMP(3)", "\"2024-02-20X\""}, {"ARRAY<INT>", "{}"},
+        {"TIMESTAMP(3)", "\"2024-02-30T00:00\""}, {"TIMESTAMP(3)", "\"299058058-1-2T00:00\""}, {"TIMESTAMP(3)", "\"2024-02-20X\""}, {"ARRAY<INT>", "{}"},
         {"ARRAY<INT>", "[\"x\"]"},  {"MAP<INT, INT>", "[1]"}, {"MAP<INT, INT>", "[[1]]"}, {"ROW<a INT>", "[1]"},
         {"ROW<a INT>", "{\"a\":\"q\"}"},
     };
