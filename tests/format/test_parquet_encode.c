@@ -273,7 +273,7 @@ static void dictionaries_number_strings(void **state)
     tl_buf plain = {0};
     assert_int_equal(tl_pq__plain_bytes(col, NULL, 0, 6000, &plain), TL_OK);
     const uint8_t *p = plain.data;
-    assert_int_equal(tl_pq__dict_ids_plain(&dict, &p, 6000, again), TL_OK);
+    assert_int_equal(tl_pq__dict_ids_plain(&dict, &p, plain.data + plain.len, 6000, again), TL_OK);
     assert_ptr_equal(p, plain.data + plain.len);
     assert_int_equal(dict.count, count);
     assert_memory_equal(ids, again, 6000 * sizeof *ids);

@@ -3,7 +3,8 @@
  *
  * The values are kept in PLAIN form, which is the dictionary page. Three kinds of hash table, all open addressing with linear
  * probing and at most half full: 4- and 8-byte values lie in the slots themselves, so that a value that is there costs one
- * load; byte strings (and 12- or 16-byte values) have 32 bits of their hash in the slot and are compared in `plain`.
+ * load. Of byte strings (and 12- or 16-byte values) the slot has 32 bits of the hash; what decides is the value's *head*: its
+ * length and its prefix. Only longer strings are compared in `plain`.
  *
  * Whether a dictionary is worth its while is decided in write_leaf.c. A column of values that hardly repeat must not go through
  * a hash table row by row: tl_pq__looks_unique() finds that out from a sample.
@@ -27,6 +28,12 @@ typedef struct slot_bytes {
     uint32_t id;
 } slot_bytes;
 
+typedef struct head {
+    tl_pq_prefix prefix;
+    uint32_t len;    /* of the value */
+    uint32_t offset; /* of the value in `plain` */
+} head;
+
 static size_t slot_bytes_of(int32_t width)
 {
     return width == 8 ? sizeof(slot64) : sizeof(slot32);
@@ -35,7 +42,7 @@ static size_t slot_bytes_of(int32_t width)
 void tl_pq__dict_deinit(tl_pq_dict *dict)
 {
     tl_buf_deinit(&dict->plain);
-    tl_buf_deinit(&dict->ends);
+    tl_buf_deinit(&dict->heads);
     tl_free(dict->slots);
     *dict = (tl_pq_dict){0};
 }
@@ -56,7 +63,7 @@ void tl_pq__dict_reset(tl_pq_dict *dict, int32_t width)
     }
     dict->width = width;
     dict->plain.len = 0;
-    dict->ends.len = 0;
+    dict->heads.len = 0;
     dict->count = 0;
     clear_slots(dict);
 }
@@ -82,54 +89,43 @@ static inline uint64_t mix(uint64_t a, uint64_t b)
 #define SEED_A UINT64_C(0xA0761D6478BD642F)
 #define SEED_B UINT64_C(0xE7037ED1A0B428DB)
 
-/** A multiplicative hash of overlapping words, as wyhash does it. Not for use outside this process's memory. */
-static inline uint64_t hash_bytes(const uint8_t *p, size_t len)
+#define FIRST(N) (N >= 8 ? ~UINT64_C(0) : (UINT64_C(1) << (N % 8 * 8)) - 1)
+#define MASKS(N) {FIRST(N), N < 8 ? 0 : FIRST((N - 8))}
+const uint64_t tl_pq__prefix_masks[TL_PQ_PREFIX_BYTES + 1][2] = {MASKS(0),  MASKS(1),  MASKS(2),  MASKS(3),  MASKS(4),  MASKS(5),
+                                                                 MASKS(6),  MASKS(7),  MASKS(8),  MASKS(9),  MASKS(10), MASKS(11),
+                                                                 MASKS(12), MASKS(13), MASKS(14), MASKS(15), MASKS(16)};
+
+/** Head of a value whose memory can be read up to `end`; the offset is left open. */
+static inline head head_of(const uint8_t *p, size_t len, const uint8_t *end)
 {
-    uint64_t a = 0;
-    uint64_t b = 0;
-    uint64_t h = SEED_A ^ len;
-    if (TL_LIKELY(len <= 16)) {
-        if (len >= 8) {
-            a = tl_read_le64(p);
-            b = tl_read_le64(p + len - 8);
-        } else if (len >= 4) {
-            a = tl_read_le32(p);
-            b = tl_read_le32(p + len - 4);
-        } else if (len > 0) {
-            a = (uint64_t)p[0] << 16 | (uint64_t)p[len >> 1] << 8 | p[len - 1];
-        }
-        return mix(a ^ SEED_B, b ^ h);
-    }
-    size_t i = 0;
-    for (; i + 16 < len; i += 16)
-        h = mix(tl_read_le64(p + i) ^ SEED_B, tl_read_le64(p + i + 8) ^ h);
-    return mix(tl_read_le64(p + len - 16) ^ SEED_B, tl_read_le64(p + len - 8) ^ h);
+    return (head){.prefix = tl_pq__prefix(p, len, end), .len = (uint32_t)len};
 }
 
-/** Equality of byte strings of one length, without a call for short ones. */
-static inline bool equal_bytes(const uint8_t *a, const uint8_t *b, size_t len)
+/** Multiplicative, word by word, as wyhash does it. Not for use outside this process's memory. */
+static inline uint64_t hash_value(const head *h, const uint8_t *p)
 {
-    if (len > 16)
-        return memcmp(a, b, len) == 0;
-    if (len >= 8)
-        return tl_read_le64(a) == tl_read_le64(b) && tl_read_le64(a + len - 8) == tl_read_le64(b + len - 8);
-    if (len >= 4)
-        return tl_read_le32(a) == tl_read_le32(b) && tl_read_le32(a + len - 4) == tl_read_le32(b + len - 4);
-    for (size_t i = 0; i < len; i++)
-        if (a[i] != b[i])
-            return false;
-    return true;
+    uint64_t hash = mix(h->prefix.a ^ SEED_B, h->prefix.b ^ SEED_A ^ h->len);
+    if (TL_LIKELY(h->len <= TL_PQ_PREFIX_BYTES))
+        return hash;
+    size_t i = TL_PQ_PREFIX_BYTES;
+    for (; i + 16 < h->len; i += 16)
+        hash = mix(tl_read_le64(p + i) ^ SEED_B, tl_read_le64(p + i + 8) ^ hash);
+    return mix(tl_read_le64(p + h->len - 16) ^ SEED_B, tl_read_le64(p + h->len - 8) ^ hash);
 }
 
 /* ---- growth ---- */
+
+static inline head *heads_of(const tl_pq_dict *dict)
+{
+    return (head *)(void *)dict->heads.data;
+}
 
 static inline tl_bytes_view value_of(const tl_pq_dict *dict, uint32_t id)
 {
     if (dict->width != 0)
         return (tl_bytes_view){dict->plain.data + (size_t)id * (size_t)dict->width, (size_t)dict->width};
-    const uint32_t *ends = (const uint32_t *)(const void *)dict->ends.data;
-    size_t from = (id == 0 ? 0 : ends[id - 1]) + sizeof(uint32_t);
-    return (tl_bytes_view){dict->plain.data + from, ends[id] - from};
+    const head *h = &heads_of(dict)[id];
+    return (tl_bytes_view){dict->plain.data + h->offset, h->len};
 }
 
 tl_bytes_view tl_pq__dict_value(const tl_pq_dict *dict, uint32_t id)
@@ -156,7 +152,7 @@ static void place(tl_pq_dict *dict, uint32_t id)
         slots[i] = (slot64){tl_read_le64(v.data), id};
     } else {
         slot_bytes *slots = dict->slots;
-        uint64_t hash = hash_bytes(v.data, v.len);
+        uint64_t hash = hash_value(&heads_of(dict)[id], v.data);
         uint32_t i = (uint32_t)(hash >> dict->shift);
         while (slots[i].id != NO_ID)
             i = (i + 1) & mask;
@@ -243,42 +239,44 @@ static int64_t ids_64(tl_pq_dict *dict, const uint64_t *restrict v, int64_t coun
     return count;
 }
 
-static tl_status add_bytes(tl_pq_dict *dict, const uint8_t *p, size_t len)
+static tl_status add_value(tl_pq_dict *dict, const uint8_t *p, head *h)
 {
-    if (dict->width == 0) {
-        if (dict->plain.len + sizeof(uint32_t) + len > UINT32_MAX)
-            return TL_E_NOMEM;
-        TL_TRY(tl_buf_reserve(&dict->plain, sizeof(uint32_t) + len));
-        tl_write_le32(dict->plain.data + dict->plain.len, (uint32_t)len);
-        dict->plain.len += sizeof(uint32_t);
-    }
-    TL_TRY(tl_buf_append(&dict->plain, p, len));
-    if (dict->width == 0) {
-        uint32_t end = (uint32_t)dict->plain.len;
-        TL_TRY(tl_buf_append(&dict->ends, &end, sizeof end));
-    }
+    size_t len_bytes = dict->width == 0 ? sizeof(uint32_t) : 0;
+    if (dict->plain.len + len_bytes + h->len > UINT32_MAX)
+        return TL_E_NOMEM;
+    TL_TRY(tl_buf_reserve(&dict->plain, len_bytes + h->len));
+    if (len_bytes != 0)
+        tl_write_le32(dict->plain.data + dict->plain.len, h->len);
+    h->offset = (uint32_t)(dict->plain.len + len_bytes);
+    TL_TRY(tl_buf_append(&dict->heads, h, sizeof *h));
+    if (h->len != 0)
+        memcpy(dict->plain.data + h->offset, p, h->len);
+    dict->plain.len = h->offset + h->len;
     dict->count++;
     return TL_OK;
 }
 
-/** Number of one value; the table must have room. */
-static inline tl_status id_of(tl_pq_dict *dict, const uint8_t *p, size_t len, uint32_t *id)
+/** Number of one value whose memory can be read up to `end`; the table must have room. */
+static inline tl_status id_of(tl_pq_dict *dict, const uint8_t *p, size_t len, const uint8_t *end, uint32_t *id)
 {
     slot_bytes *slots = dict->slots;
+    const head *heads = heads_of(dict);
     uint32_t mask = dict->cap - 1;
-    uint64_t hash = hash_bytes(p, len);
+    head h = head_of(p, len, end);
+    uint64_t hash = hash_value(&h, p);
     uint32_t s = (uint32_t)(hash >> dict->shift);
     for (; slots[s].id != NO_ID; s = (s + 1) & mask) {
         if (slots[s].hash != (uint32_t)hash)
             continue;
-        tl_bytes_view have = value_of(dict, slots[s].id);
-        if (TL_LIKELY(have.len == len && equal_bytes(have.data, p, len))) {
+        const head *have = &heads[slots[s].id];
+        uint64_t differing = (have->prefix.a ^ h.prefix.a) | (have->prefix.b ^ h.prefix.b) | (have->len ^ h.len);
+        if (TL_LIKELY(differing == 0) && (len <= TL_PQ_PREFIX_BYTES || memcmp(dict->plain.data + have->offset, p, len) == 0)) {
             *id = slots[s].id;
             return TL_OK;
         }
     }
     *id = dict->count;
-    TL_TRY(add_bytes(dict, p, len));
+    TL_TRY(add_value(dict, p, &h));
     slots[s] = (slot_bytes){(uint32_t)hash, *id};
     return TL_OK;
 }
@@ -292,7 +290,7 @@ tl_status tl_pq__dict_ids_fixed(tl_pq_dict *dict, const void *dense, int64_t cou
             TL_TRY(grow(dict, TL_MAX(dict->count, SLOTS_MIN / 2)));
         int64_t left = count - done;
         if (width != 4 && width != 8) {
-            TL_TRY(id_of(dict, v + done * width, (size_t)width, &ids[done]));
+            TL_TRY(id_of(dict, v + done * width, (size_t)width, v + count * width, &ids[done]));
             done++;
             continue;
         }
@@ -306,35 +304,62 @@ tl_status tl_pq__dict_ids_fixed(tl_pq_dict *dict, const void *dense, int64_t cou
 
 tl_status tl_pq__dict_ids_bytes(tl_pq_dict *dict, const tl_column *col, const uint32_t *sel, int64_t from, int64_t count, uint32_t *ids)
 {
+    const uint8_t *end = col->data + col->offsets[col->length];
     for (int64_t i = 0; i < count; i++) {
         if (TL_UNLIKELY(dict->cap == 0 || room(dict) == 0))
             TL_TRY(grow(dict, TL_MAX(dict->count, SLOTS_MIN / 2)));
         tl_bytes_view v = tl_col_bytes(col, sel == NULL ? from + i : (int64_t)sel[i]);
-        TL_TRY(id_of(dict, v.data, v.len, &ids[i]));
+        TL_TRY(id_of(dict, v.data, v.len, end, &ids[i]));
     }
     return TL_OK;
 }
 
-tl_status tl_pq__dict_ids_plain(tl_pq_dict *dict, const uint8_t **plain, int64_t count, uint32_t *ids)
+tl_status tl_pq__dict_ids_plain(tl_pq_dict *dict, const uint8_t **plain, const uint8_t *end, int64_t count, uint32_t *ids)
 {
     const uint8_t *p = *plain;
     for (int64_t i = 0; i < count; i++) {
         if (TL_UNLIKELY(dict->cap == 0 || room(dict) == 0))
             TL_TRY(grow(dict, TL_MAX(dict->count, SLOTS_MIN / 2)));
         size_t len = tl_read_le32(p);
-        TL_TRY(id_of(dict, p + sizeof(uint32_t), len, &ids[i]));
+        TL_TRY(id_of(dict, p + sizeof(uint32_t), len, end, &ids[i]));
         p += sizeof(uint32_t) + len;
     }
     *plain = p;
     return TL_OK;
 }
 
+tl_status tl_pq__dict_bounds(const tl_pq_dict *dict, const uint8_t *is_used, tl_pq_bounds *bounds)
+{
+    const head *heads = heads_of(dict);
+    uint32_t min = NO_ID;
+    uint32_t max = NO_ID;
+    unsigned __int128 min_order = 0;
+    unsigned __int128 max_order = 0;
+    for (uint32_t id = 0; id < dict->count; id++) {
+        if (!is_used[id])
+            continue;
+        unsigned __int128 order = tl_pq__prefix_order(heads[id].prefix);
+        if (min == NO_ID || (order <= min_order && tl_bytes_compare(value_of(dict, id), value_of(dict, min)) < 0)) {
+            min = id;
+            min_order = order;
+        }
+        if (max == NO_ID || (order >= max_order && tl_bytes_compare(value_of(dict, id), value_of(dict, max)) > 0)) {
+            max = id;
+            max_order = order;
+        }
+    }
+    if (min == NO_ID)
+        return TL_OK;
+    TL_TRY(tl_pq__bounds_add_bytes(bounds, value_of(dict, min)));
+    return tl_pq__bounds_add_bytes(bounds, value_of(dict, max));
+}
+
 tl_status tl_pq__dict_decode(const tl_pq_dict *dict, const uint32_t *ids, int64_t count, tl_buf *out)
 {
     for (int64_t i = 0; i < count; i++) {
         tl_bytes_view v = value_of(dict, ids[i]);
-        size_t head = dict->width == 0 ? sizeof(uint32_t) : 0; /* the length lies before the value */
-        TL_TRY(tl_buf_append(out, v.data - head, v.len + head));
+        size_t len_before = dict->width == 0 ? sizeof(uint32_t) : 0; /* the length lies before the value */
+        TL_TRY(tl_buf_append(out, v.data - len_before, v.len + len_before));
     }
     return TL_OK;
 }
@@ -359,6 +384,9 @@ static void sample_hash(sampler *s, uint64_t hash)
     s->seen[i] = mark;
 }
 
+/** Repetitions from which on a sample is not unique, whatever comes. */
+#define AGAIN_MAX 1
+
 /**
  * Half of the sample are neighbours (values in runs), the other half is spread over the page (values that come back after a
  * while). With c candidates for a page of n values, each drawn at random, a sample of 2048 has about 2^21 / c repetitions:
@@ -375,17 +403,19 @@ tl_status tl_pq__looks_unique(tl_bytes_view plain, int64_t count, int32_t width,
     int64_t half = SAMPLE_VALUES / 2;
     int64_t stride = (count - half) / half;
     const uint8_t *p = plain.data;
-    for (int64_t i = 0, next = 0; i < count; i++) {
+    const uint8_t *end = plain.data + plain.len;
+    for (int64_t i = 0, next = 0; i < count && s->again <= AGAIN_MAX; i++) {
         size_t len = width == 0 ? tl_read_le32(p) : (size_t)width;
         if (width == 0)
             p += sizeof(uint32_t);
         if (i == next) {
-            sample_hash(s, hash_bytes(p, len));
+            head h = head_of(p, len, end);
+            sample_hash(s, hash_value(&h, p));
             next += i < half ? 1 : stride;
         }
         p += len;
     }
-    *out = s->again <= 1;
+    *out = s->again <= AGAIN_MAX;
     tl_free(s);
     return TL_OK;
 }

@@ -22,11 +22,29 @@ static tl_pq_writer *writer_of(tl_file_writer *base)
     return (tl_pq_writer *)(void *)base;
 }
 
+/** Pieces below this go to the file together. */
+#define SMALL_BYTES ((size_t)64 << 10)
+#define PENDING_BYTES_MAX ((size_t)256 << 10)
+
+static tl_status flush_pending(tl_pq_writer *writer, tl_error *err)
+{
+    if (writer->pending.len == 0)
+        return TL_OK;
+    size_t bytes = writer->pending.len;
+    writer->pending.len = 0;
+    return tl_file_write(writer->file, writer->pending.data, bytes, err);
+}
+
 static tl_status put_file(tl_pq_writer *writer, const void *data, size_t bytes, tl_error *err)
 {
     if (bytes == 0)
         return TL_OK;
-    TL_TRY(tl_file_write(writer->file, data, bytes, err));
+    if (writer->pending.len + bytes > PENDING_BYTES_MAX || bytes >= SMALL_BYTES)
+        TL_TRY(flush_pending(writer, err));
+    if (bytes >= SMALL_BYTES)
+        TL_TRY(tl_file_write(writer->file, data, bytes, err));
+    else if (tl_buf_append(&writer->pending, data, bytes) != TL_OK)
+        return tl_nomem(err, "bytes of a data file");
     writer->pos += (int64_t)bytes;
     return TL_OK;
 }
@@ -143,7 +161,8 @@ static tl_status put_chunk(tl_pq_writer *writer, tl_pq_leaf *leaf, chunk_place *
             tl_pq__bloom_add_plain(&leaf->bloom, (tl_bytes_view){leaf->dict.plain.data, leaf->dict_used_bytes}, leaf->dict_used, leaf->width);
     }
     place->data = writer->pos;
-    TL_TRY(put_file(writer, leaf->pages.data, leaf->pages.len, err));
+    for (int64_t i = 0; i < leaf->n_pages; i++)
+        TL_TRY(put_file(writer, leaf->page_list[i].stored, (size_t)leaf->page_list[i].bytes, err));
     place->end = writer->pos;
     return TL_OK;
 }
@@ -432,6 +451,7 @@ static tl_status finish(tl_pq_writer *writer, tl_write_result *result, tl_error 
         return tl_error_set(err, TL_E_INVALID, "the file is %s", writer->is_finished ? "finished" : "broken by an earlier error");
     TL_TRY(end_group(writer, err));
     TL_TRY(put_footer(writer, err));
+    TL_TRY(flush_pending(writer, err));
     TL_TRY(tl_file_sync(writer->file, err));
     tl_file *file = writer->file;
     writer->file = NULL;
@@ -466,7 +486,8 @@ static void writer_free(tl_file_writer *base)
         (void)tl_fs_remove(writer->fs, writer->path, NULL); /* orphan cleaning finds what cannot be removed now */
     for (int32_t i = 0; i < writer->schema.n_leaves; i++)
         tl_pq__leaf_deinit(&writer->schema.leaves[i]);
-    tl_buf *buffers[] = {&writer->records, &writer->metas, &writer->column_indexes, &writer->offset_indexes, &writer->page, &writer->compressed};
+    tl_buf *buffers[] = {&writer->records, &writer->metas,      &writer->column_indexes, &writer->offset_indexes,
+                         &writer->page,    &writer->compressed, &writer->header,         &writer->pending};
     for (size_t i = 0; i < TL_ARRAY_LEN(buffers); i++)
         tl_buf_deinit(buffers[i]);
     tl_pq__shred_deinit(&writer->shred);

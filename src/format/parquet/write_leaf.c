@@ -64,10 +64,7 @@ static tl_status bounds_of_ids(tl_pq_leaf *leaf)
     int64_t n = (int64_t)(leaf->ids.len / sizeof *ids);
     for (int64_t i = 0; i < n; i++)
         is_used[ids[i]] = 1;
-    tl_status status = TL_OK;
-    for (uint32_t id = 0; status == TL_OK && id < leaf->dict.count; id++)
-        if (is_used[id])
-            status = tl_pq__bounds_add_bytes(&leaf->page_bounds, tl_pq__dict_value(&leaf->dict, id));
+    tl_status status = tl_pq__dict_bounds(&leaf->dict, is_used, &leaf->page_bounds);
     tl_free(is_used);
     return status;
 }
@@ -294,6 +291,7 @@ static tl_status put_ids(const tl_pq_leaf *leaf, tl_buf *out)
 static tl_status build_dictionary(tl_pq_leaf *leaf, bool *out)
 {
     const uint8_t *p = leaf->values.data;
+    const uint8_t *end = p + leaf->values.len;
     tl_pq__dict_reset(&leaf->dict, leaf->width);
     *out = true;
     for (int64_t done = 0; done < leaf->page_values;) {
@@ -301,7 +299,7 @@ static tl_status build_dictionary(tl_pq_leaf *leaf, bool *out)
         uint32_t *ids = NULL;
         TL_TRY(reserve_ids(leaf, run, &ids));
         if (leaf->width == 0) {
-            TL_TRY(tl_pq__dict_ids_plain(&leaf->dict, &p, run, ids));
+            TL_TRY(tl_pq__dict_ids_plain(&leaf->dict, &p, end, run, ids));
         } else {
             TL_TRY(tl_pq__dict_ids_fixed(&leaf->dict, p, run, ids));
             p += run * leaf->width;
@@ -480,28 +478,33 @@ static tl_status count_levels(tl_pq_leaf *leaf)
     return tl_buf_append(&leaf->histograms, counts, (size_t)(n_reps + leaf->def_max + 1) * sizeof *counts);
 }
 
-static tl_status add_page(tl_pq_leaf *leaf, size_t offset, size_t bytes)
+/** Give the page its place in the chunk; takes `stored` over, also when it fails. */
+static tl_status add_page(tl_pq_leaf *leaf, uint8_t *stored, size_t bytes)
 {
     if (leaf->n_pages == leaf->page_cap) {
         int64_t cap = TL_MAX(leaf->page_cap * 2, 16);
         tl_pq_page *list = tl_realloc(leaf->page_list, (size_t)cap * sizeof *list);
-        if (list == NULL)
+        if (list == NULL) {
+            tl_free(stored);
             return TL_E_NOMEM;
+        }
         leaf->page_list = list;
         leaf->page_cap = cap;
     }
-    tl_pq_page page = {
-        .offset = (int64_t)offset,
+    tl_pq_page *page = &leaf->page_list[leaf->n_pages++];
+    *page = (tl_pq_page){
+        .stored = stored,
+        .offset = leaf->stored_bytes,
         .bytes = (int32_t)bytes,
         .first_row = leaf->chunk_rows,
         .null_count = leaf->page_levels - leaf->page_values,
         .is_null = leaf->page_values == 0,
         .string_bytes = leaf->page_string_bytes,
     };
-    TL_TRY(index_bounds(leaf, &page));
+    leaf->stored_bytes += (int64_t)bytes;
+    TL_TRY(index_bounds(leaf, page));
     if (!leaf->is_flat)
         TL_TRY(count_levels(leaf));
-    leaf->page_list[leaf->n_pages++] = page;
     return tl_pq__bounds_merge(leaf->order, &leaf->chunk_bounds, &leaf->page_bounds);
 }
 
@@ -546,13 +549,18 @@ static tl_status put_page(tl_pq_leaf *leaf, size_t head, tl_pq_page_header *head
     header->compressed_bytes = (int32_t)stored->len;
     header->has_crc = true;
     header->crc = tl_crc32(0, stored->data, stored->len);
-    size_t start = leaf->pages.len;
-    if (tl_pq__put_page_header(header, &leaf->pages) != TL_OK)
+    tl_buf *head_bytes = &writer->header;
+    head_bytes->len = 0;
+    if (tl_pq__put_page_header(header, head_bytes) != TL_OK)
         return nomem(leaf, err);
-    leaf->uncompressed_bytes += (int64_t)(leaf->pages.len - start + page->len);
-    if (tl_buf_append(&leaf->pages, stored->data, stored->len) != TL_OK || add_page(leaf, start, leaf->pages.len - start) != TL_OK)
+    size_t total = head_bytes->len + stored->len;
+    uint8_t *copy = total > INT32_MAX ? NULL : tl_alloc(total);
+    if (copy == NULL)
         return nomem(leaf, err);
-    return TL_OK;
+    memcpy(copy, head_bytes->data, head_bytes->len);
+    memcpy(copy + head_bytes->len, stored->data, stored->len);
+    leaf->uncompressed_bytes += (int64_t)(head_bytes->len + page->len);
+    return add_page(leaf, copy, total) == TL_OK ? TL_OK : nomem(leaf, err);
 }
 
 tl_status tl_pq__leaf_end_page(tl_pq_leaf *leaf, tl_error *err)
@@ -587,7 +595,15 @@ tl_status tl_pq__leaf_end_page(tl_pq_leaf *leaf, tl_error *err)
 int64_t tl_pq__leaf_bytes(const tl_pq_leaf *leaf)
 {
     int64_t levels = leaf->is_flat ? leaf->page_levels / 8 : leaf->page_levels / 4;
-    return (int64_t)(leaf->pages.len + leaf->dict_used_bytes) + leaf->page_raw_bytes + levels;
+    return leaf->stored_bytes + (int64_t)leaf->dict_used_bytes + leaf->page_raw_bytes + levels;
+}
+
+static void free_pages(tl_pq_leaf *leaf)
+{
+    for (int64_t i = 0; i < leaf->n_pages; i++)
+        tl_free(leaf->page_list[i].stored);
+    leaf->n_pages = 0;
+    leaf->stored_bytes = 0;
 }
 
 tl_status tl_pq__leaf_next_chunk(tl_pq_leaf *leaf, tl_error *err)
@@ -600,8 +616,7 @@ tl_status tl_pq__leaf_next_chunk(tl_pq_leaf *leaf, tl_error *err)
     leaf->arena = (tl_arena){0};
     leaf->dict_used = 0;
     leaf->dict_used_bytes = 0;
-    leaf->pages.len = 0;
-    leaf->n_pages = 0;
+    free_pages(leaf);
     leaf->histograms.len = 0;
     leaf->chunk_rows = 0;
     leaf->chunk_levels = 0;
@@ -619,7 +634,7 @@ tl_status tl_pq__leaf_next_chunk(tl_pq_leaf *leaf, tl_error *err)
 
 void tl_pq__leaf_deinit(tl_pq_leaf *leaf)
 {
-    tl_buf *buffers[] = {&leaf->values, &leaf->ids, &leaf->validity, &leaf->defs, &leaf->reps, &leaf->pages, &leaf->histograms};
+    tl_buf *buffers[] = {&leaf->values, &leaf->ids, &leaf->validity, &leaf->defs, &leaf->reps, &leaf->histograms};
     for (size_t i = 0; i < TL_ARRAY_LEN(buffers); i++)
         tl_buf_deinit(buffers[i]);
     tl_pq__dict_deinit(&leaf->dict);
@@ -628,5 +643,6 @@ void tl_pq__leaf_deinit(tl_pq_leaf *leaf)
     tl_pq__bounds_deinit(&leaf->chunk_bounds);
     tl_pq__bounds_deinit(&leaf->file_bounds);
     tl_arena_deinit(&leaf->arena);
+    free_pages(leaf);
     tl_free(leaf->page_list);
 }

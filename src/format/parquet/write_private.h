@@ -134,7 +134,7 @@ void tl_pq__bounds_reset(tl_pq_bounds *bounds);
 tl_status tl_pq__bounds_merge(tl_pq_order order, tl_pq_bounds *into, const tl_pq_bounds *from);
 /** Include one byte string. */
 tl_status tl_pq__bounds_add_bytes(tl_pq_bounds *bounds, tl_bytes_view v);
-/** Include `count` dense values in PLAIN form: all types but BYTE_ARRAY, and FIXED_LEN_BYTE_ARRAY as `width` bytes BE. */
+/** Include `count` dense values in PLAIN form: all types but BYTE_ARRAY. FIXED_LEN_BYTE_ARRAY must be readable 16 bytes beyond. */
 void tl_pq__bounds_add_plain(tl_pq_bounds *bounds, tl_pq_type type, int32_t width, const void *dense, int64_t count);
 
 /**
@@ -153,13 +153,46 @@ int tl_pq__compare_plain(tl_pq_order order, tl_pq_type type, tl_bytes_view a, tl
 tl_status tl_pq__bounds_columns(const tl_pq_bounds *bounds, tl_pq_order order, const tl_type *type, tl_column **min, tl_column **max,
                                 tl_error *err);
 
+/* ---- first bytes of byte strings (write_dict.c) ---- */
+
+#define TL_PQ_PREFIX_BYTES 16
+
+/** The first 16 bytes as two LE words, zeros behind the end of a shorter string. */
+typedef struct tl_pq_prefix {
+    uint64_t a, b;
+} tl_pq_prefix;
+
+/** Which bytes of a prefix are the string's, by its length. */
+extern const uint64_t tl_pq__prefix_masks[TL_PQ_PREFIX_BYTES + 1][2];
+
+/**
+ * Prefix of a string whose memory can be read up to `end`. No branch on the length: it would be mispredicted for every other
+ * string.
+ */
+static inline tl_pq_prefix tl_pq__prefix(const uint8_t *p, size_t len, const uint8_t *end)
+{
+    size_t in_prefix = TL_MIN(len, TL_PQ_PREFIX_BYTES);
+    if (TL_LIKELY((size_t)(end - p) >= TL_PQ_PREFIX_BYTES))
+        return (tl_pq_prefix){tl_read_le64(p) & tl_pq__prefix_masks[in_prefix][0], tl_read_le64(p + 8) & tl_pq__prefix_masks[in_prefix][1]};
+    uint8_t bytes[TL_PQ_PREFIX_BYTES] = {0};
+    if (in_prefix != 0)
+        memcpy(bytes, p, in_prefix);
+    return (tl_pq_prefix){tl_read_le64(bytes), tl_read_le64(bytes + 8)};
+}
+
+/** A number that sorts as the prefixes do: strings of different numbers have their order. */
+static inline unsigned __int128 tl_pq__prefix_order(tl_pq_prefix prefix)
+{
+    return (unsigned __int128)__builtin_bswap64(prefix.a) << 64 | __builtin_bswap64(prefix.b);
+}
+
 /* ---- dictionaries (write_dict.c) ---- */
 
 /** Distinct values of a leaf, numbered as they come. Zero-initialise; tl_pq__dict_deinit(). */
 typedef struct tl_pq_dict {
     int32_t width;  /* of a value in bytes: 4, 8, others; 0: BYTE_ARRAY */
     tl_buf plain;   /* the values in PLAIN form: the dictionary page */
-    tl_buf ends;    /* BYTE_ARRAY: uint32_t end of each value in `plain` */
+    tl_buf heads;   /* all but 4 and 8 bytes wide: see write_dict.c */
     uint32_t count;
     void *slots;    /* open addressing, at most half full */
     uint32_t cap;   /* a power of two */
@@ -173,10 +206,12 @@ void tl_pq__dict_reset(tl_pq_dict *dict, int32_t width);
 tl_status tl_pq__dict_ids_fixed(tl_pq_dict *dict, const void *dense, int64_t count, uint32_t *ids);
 /** The same for byte strings: rows `sel` (NULL: from, from + 1, …) of a BYTES column. */
 tl_status tl_pq__dict_ids_bytes(tl_pq_dict *dict, const tl_column *col, const uint32_t *sel, int64_t from, int64_t count, uint32_t *ids);
-/** The same out of PLAIN BYTE_ARRAY; *plain is moved behind them. */
-tl_status tl_pq__dict_ids_plain(tl_pq_dict *dict, const uint8_t **plain, int64_t count, uint32_t *ids);
+/** The same out of PLAIN BYTE_ARRAY; *plain, which ends at `end`, is moved behind them. */
+tl_status tl_pq__dict_ids_plain(tl_pq_dict *dict, const uint8_t **plain, const uint8_t *end, int64_t count, uint32_t *ids);
 /** One value in PLAIN form (BYTE_ARRAY without its length). */
 tl_bytes_view tl_pq__dict_value(const tl_pq_dict *dict, uint32_t id);
+/** Include the values whose byte in is_used (one for each number) is set in bounds of byte strings. */
+tl_status tl_pq__dict_bounds(const tl_pq_dict *dict, const uint8_t *is_used, tl_pq_bounds *bounds);
 /** Append the values of `ids` in PLAIN form. */
 tl_status tl_pq__dict_decode(const tl_pq_dict *dict, const uint32_t *ids, int64_t count, tl_buf *out);
 /** True if a sample of `count` values in PLAIN form has next to no equal ones, so that a dictionary cannot pay. */
@@ -198,8 +233,9 @@ void tl_pq__bloom_add_plain(tl_pq_bloom *bloom, tl_bytes_view plain, int64_t cou
 
 /** Where a page lies and what the page indexes say about it. */
 typedef struct tl_pq_page {
+    uint8_t *stored;   /* header and compressed page; owned */
     int64_t offset;    /* within the chunk's data pages */
-    int32_t bytes;     /* header included */
+    int32_t bytes;     /* of `stored` */
     int64_t first_row; /* within the row group */
     int64_t null_count;
     bool is_null;           /* no value at all */
@@ -247,9 +283,9 @@ typedef struct tl_pq_leaf {
     tl_pq_dict dict;
     uint32_t dict_used;        /* values of the dictionary that flushed pages use */
     size_t dict_used_bytes;    /* and their bytes in PLAIN form */
-    tl_buf pages;              /* data pages as they will lie in the file */
-    tl_pq_page *page_list;
+    tl_pq_page *page_list;     /* data pages as they will lie in the file */
     int64_t n_pages, page_cap;
+    int64_t stored_bytes;      /* of all pages */
     tl_buf histograms;         /* nested: int64_t [n_pages][rep_max + 1 + def_max + 1] */
     int64_t chunk_rows, chunk_levels, chunk_values, chunk_string_bytes;
     int64_t uncompressed_bytes; /* of the data pages, headers included */
@@ -354,7 +390,8 @@ struct tl_pq_writer {
     int32_t *twin_of; /* see write_file.c */
     bool twins_known, twins_barred;
     bool is_finished, is_broken;
-    int64_t pos;
+    int64_t pos;   /* where the next byte of the file goes, `pending` included */
+    tl_buf pending; /* small pieces on their way to the file */
     int64_t group_rows;
     int64_t total_rows;
     /* finished row groups: structs without `columns`, and for each n_leaves records */
@@ -364,7 +401,7 @@ struct tl_pq_writer {
     tl_buf metas, column_indexes, offset_indexes;
     tl_arena arena; /* schema */
     /* scratch, shared by the leaves */
-    tl_buf page, compressed;
+    tl_buf page, compressed, header;
     tl_pq_shred shred;
     uint8_t *dense; /* TL_PQ_RUN_VALUES values of up to 16 bytes, and slack */
     uint32_t *sel;  /* TL_PQ_RUN_VALUES rows */

@@ -8,13 +8,12 @@
 
 /* ---- conversions of one value ---- */
 
-/** FIXED_LEN_BYTE_ARRAY decimal: the lowest `width` bytes, highest first. False if it has more. */
+/** FIXED_LEN_BYTE_ARRAY decimal: the lowest `width` bytes, highest first; writes 16. False if it has more. */
 static inline bool put_decimal(uint8_t *out, tl_i128 v, int32_t width)
 {
-    uint8_t bytes[16];
-    tl_write_be64(bytes, (uint64_t)(v >> 64));
-    tl_write_be64(bytes + 8, (uint64_t)v);
-    memcpy(out, bytes + 16 - width, (size_t)width);
+    unsigned __int128 bytes = (unsigned __int128)v << (8 * (16 - width));
+    tl_write_be64(out, (uint64_t)(bytes >> 64));
+    tl_write_be64(out + 8, (uint64_t)bytes);
     return v >> (8 * width - 1) == v >> 127;
 }
 
@@ -249,19 +248,6 @@ tl_status tl_pq__plain_bytes(const tl_column *col, const uint32_t *sel, int64_t 
     return TL_OK;
 }
 
-/** The first eight bytes as a number that sorts as the bytes do. */
-static inline uint64_t prefix_of(const uint8_t *p, size_t len, const uint8_t *end)
-{
-    if (TL_LIKELY(len >= 8))
-        return tl_read_be64(p);
-    if (TL_LIKELY((size_t)(end - p) >= 8))
-        return len == 0 ? 0 : tl_read_be64(p) & ~UINT64_C(0) << (64 - 8 * len);
-    uint64_t prefix = 0;
-    for (size_t i = 0; i < len; i++)
-        prefix |= (uint64_t)p[i] << (56 - 8 * i);
-    return prefix;
-}
-
 tl_status tl_pq__bounds_add_rows(tl_pq_bounds *bounds, const tl_column *col, const uint32_t *sel, int64_t from, int64_t count)
 {
     if (count == 0)
@@ -270,19 +256,19 @@ tl_status tl_pq__bounds_add_rows(tl_pq_bounds *bounds, const tl_column *col, con
     int64_t min_row = sel == NULL ? from : (int64_t)sel[0];
     int64_t max_row = min_row;
     tl_bytes_view first = tl_col_bytes(col, min_row);
-    uint64_t min_prefix = first.len == 0 ? 0 : prefix_of(first.data, first.len, end);
-    uint64_t max_prefix = min_prefix;
+    unsigned __int128 min_order = tl_pq__prefix_order(tl_pq__prefix(first.data, first.len, end));
+    unsigned __int128 max_order = min_order;
     for (int64_t i = 1; i < count; i++) {
         int64_t row = sel == NULL ? from + i : (int64_t)sel[i];
         tl_bytes_view v = tl_col_bytes(col, row);
-        uint64_t prefix = v.len == 0 ? 0 : prefix_of(v.data, v.len, end);
-        if (TL_UNLIKELY(prefix <= min_prefix) && (prefix < min_prefix || tl_bytes_compare(v, tl_col_bytes(col, min_row)) < 0)) {
+        unsigned __int128 order = tl_pq__prefix_order(tl_pq__prefix(v.data, v.len, end));
+        if (TL_UNLIKELY(order <= min_order) && (order < min_order || tl_bytes_compare(v, tl_col_bytes(col, min_row)) < 0)) {
             min_row = row;
-            min_prefix = prefix;
+            min_order = order;
         }
-        if (TL_UNLIKELY(prefix >= max_prefix) && (prefix > max_prefix || tl_bytes_compare(v, tl_col_bytes(col, max_row)) > 0)) {
+        if (TL_UNLIKELY(order >= max_order) && (order > max_order || tl_bytes_compare(v, tl_col_bytes(col, max_row)) > 0)) {
             max_row = row;
-            max_prefix = prefix;
+            max_order = order;
         }
     }
     TL_TRY(tl_pq__bounds_add_bytes(bounds, tl_col_bytes(col, min_row)));
