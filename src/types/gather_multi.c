@@ -18,17 +18,38 @@ typedef struct multi {
     bool null_refs;  /* some reference has no row */
 } multi;
 
-static void scan_refs(multi *m)
+static void scan_with_nulls(multi *m)
 {
-    uint32_t src_max = 0, nulls = 0;
+    uint32_t src_max = 0;
     for (int64_t i = 0; i < m->n; i++) {
-        uint32_t is_null = m->refs[i].row == TL_ROW_NULL;
-        uint32_t src = is_null ? 0 : m->refs[i].src;
-        nulls |= is_null;
+        uint32_t src = m->refs[i].row == TL_ROW_NULL ? 0 : m->refs[i].src;
         src_max = src > src_max ? src : src_max;
     }
-    m->null_refs = nulls != 0;
     m->n_srcs = src_max + 1;
+}
+
+/* Two references at a time; lanes are src, row, src, row. Sources are few, so signed order will do. */
+static void scan_refs(multi *m)
+{
+    typedef int32_t lanes __attribute__((vector_size(16)));
+    lanes max = {0}, nulls = {0};
+    int64_t i = 0;
+    for (; i + 2 <= m->n; i += 2) {
+        lanes pair;
+        memcpy(&pair, &m->refs[i], sizeof pair);
+        lanes larger = pair > max;
+        max = (pair & larger) | (max & ~larger);
+        nulls |= pair == -1;
+    }
+    int32_t src_max = TL_MAX(max[0], max[2]);
+    m->null_refs = (nulls[1] | nulls[3]) != 0;
+    for (; i < m->n; i++) {
+        m->null_refs |= m->refs[i].row == TL_ROW_NULL;
+        src_max = TL_MAX(src_max, (int32_t)m->refs[i].src);
+    }
+    m->n_srcs = (uint32_t)src_max + 1;
+    if (m->null_refs)
+        scan_with_nulls(m);
 }
 
 /* Base pointers by source, on the stack where there are few. */
@@ -68,12 +89,21 @@ static bool all_null(const multi *m)
 
 /* ---- fixed width ---- */
 
+/* A reference in one load: source in the low half, row in the high one. */
+static inline uint64_t load_ref(const tl_rowref *ref)
+{
+    return tl_read_le64(ref);
+}
+
 #define DEFINE_GATHER(NAME, TYPE)                                                                                                \
     static void NAME(const void *const *restrict from, const tl_rowref *restrict refs, int64_t n, void *dst)                     \
     {                                                                                                                            \
         TYPE *restrict to = dst;                                                                                                 \
-        for (int64_t i = 0; i < n; i++)                                                                                          \
-            to[i] = ((const TYPE *)from[refs[i].src])[refs[i].row];                                                              \
+        _Pragma("GCC unroll 4") for (int64_t i = 0; i < n; i++)                                                                  \
+        {                                                                                                                        \
+            uint64_t ref = load_ref(&refs[i]);                                                                                   \
+            to[i] = ((const TYPE *)from[(uint32_t)ref])[ref >> 32];                                                              \
+        }                                                                                                                        \
     }                                                                                                                            \
     static void NAME##_or_null(const void *const *restrict from, const tl_rowref *restrict refs, int64_t n, void *dst)           \
     {                                                                                                                            \
@@ -143,8 +173,10 @@ static int64_t multi_bits(const src_bits *restrict srcs, const tl_rowref *restri
             }
         } else {
             for (int64_t j = 0; j < m; j++) {
-                src_bits src = srcs[refs[i + j].src];
-                word |= (uint64_t)tl_bit_get(src.bits, refs[i + j].row & src.mask) << j;
+                uint64_t ref = load_ref(&refs[i + j]);
+                src_bits src = srcs[(uint32_t)ref];
+                uint32_t row = (uint32_t)(ref >> 32) & src.mask;
+                word |= (uint64_t)((src.bits[row >> 3] >> (row & 7)) & 1) << j;
             }
         }
         tl_write_le64(out + i / 8, word);
@@ -190,7 +222,8 @@ static int64_t multi_offsets(const multi *m, const void *const *restrict offsets
     out[0] = 0;
     if (!m->null_refs) {
         for (int64_t i = 0; i < m->n; i++) {
-            const int32_t *o = (const int32_t *)offsets[refs[i].src] + refs[i].row;
+            uint64_t ref = load_ref(&refs[i]);
+            const int32_t *o = (const int32_t *)offsets[(uint32_t)ref] + (ref >> 32);
             total += o[1] - o[0];
             out[i + 1] = (int32_t)total;
         }
