@@ -149,8 +149,10 @@ static tl_status read_data_split(tl_table *table, const tl_split *split, const t
     tl_bytes_view partition = tl_bytes_view_of(split->partition);
     if (split->kind != TL_SPLIT_DATA)
         return tl_table__read_changes(table, split, &read, out, err);
-    if (split->streaming || table->n_keys == 0 || (can_read_raw(split) && !keep_deletes))
+    if (split->streaming || table->n_keys == 0)
         return tl_files_read(table->config, partition, split->bucket, split->files.items, split->files.n, &read, out, err);
+    if (can_read_raw(split) && !keep_deletes)
+        read.with_kinds = false; /* as in the reference: what needs no merging is all +I, whatever kind was written */
     return tl_bucket_read(table->config, partition, split->bucket, split->files.items, split->files.n, &read, out, err);
 }
 

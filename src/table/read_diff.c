@@ -109,17 +109,19 @@ static tl_status read_overwrite(tl_table *table, const tl_split *split, const tl
 {
     tl_bucket_read_spec adds = *spec;
     adds.keep_deletes = false;
-    tl_reader *parts[2] = {NULL, NULL};
-    TL_TRY(read_state(table, split, &split->before_files, &adds, &parts[0], err));
-    const tl_type *type = tl_type_ref(parts[0]->type);
-    tl_status status = reverse_take(parts[0], &parts[0], err);
-    if (status == TL_OK) {
-        status = read_state(table, split, &split->files, &adds, &parts[1], err);
-        if (status == TL_OK)
-            status = tl_reader_concat(type, parts, 2, out, err);
-        else
-            tl_reader_free(parts[0]);
-    }
+    adds.with_kinds = true;
+    TL_CLEANUP(tl_reader_freep) tl_reader *before = NULL;
+    TL_CLEANUP(tl_reader_freep) tl_reader *after = NULL;
+    TL_TRY(read_state(table, split, &split->before_files, &adds, &before, err));
+    TL_TRY(reverse_take(TL_STEAL(before), &before, err));
+    TL_TRY(read_state(table, split, &split->files, &adds, &after, err));
+    tl_reader **parts = tl_alloc(2 * sizeof *parts); /* taken over with the readers */
+    if (parts == NULL)
+        return tl_nomem(err, "read");
+    const tl_type *type = tl_type_ref(before->type);
+    parts[0] = TL_STEAL(before);
+    parts[1] = TL_STEAL(after);
+    tl_status status = tl_reader_concat(type, parts, 2, out, err);
     tl_type_unref(type);
     return status;
 }
@@ -312,7 +314,7 @@ static tl_status read_diff(tl_table *table, const tl_split *split, const tl_buck
         TL_TRY(tl_predicate_dup(spec->predicate, &d->predicate, err));
         d->spec.predicate = d->predicate;
     }
-    tl_bucket_read_spec all = {.keep_deletes = spec->keep_deletes};
+    tl_bucket_read_spec all = {.keep_deletes = spec->keep_deletes, .with_kinds = true};
     TL_TRY(read_state(table, split, &split->before_files, &all, &d->sides[0].reader, err));
     TL_TRY(read_state(table, split, &split->files, &all, &d->sides[1].reader, err));
     *out = TL_STEAL(reader);

@@ -392,8 +392,28 @@ static tl_status sums(tl_table *table, bool by_bucket, tl_builder *const *cols, 
     return status;
 }
 
+/*
+ * The reference lists partitions by their folders' names and reads the values back from them, which it cannot for times in the
+ * legacy form. The same rows are refused here, so that no two engines show the table differently.
+ */
+static tl_status check_names_readable(const tl_table *table, tl_error *err)
+{
+    if (!tl_table__option_bool(&table->schema->options, "partition.legacy-name"))
+        return TL_OK;
+    for (int32_t i = 0; i < table->n_partition; i++) {
+        const tl_field *f = &table->partition_type->fields[i];
+        if (f->type->kind == TL_TIMESTAMP || f->type->kind == TL_TIMESTAMP_LTZ)
+            return tl_error_set(err, TL_E_UNSUPPORTED,
+                                "partition column '%s' is a timestamp, which cannot be read back from a folder's name in the legacy form "
+                                "(partition.legacy-name); see $files or $buckets",
+                                f->name);
+    }
+    return TL_OK;
+}
+
 tl_status tl_system__partitions(tl_table *table, tl_builder *const *cols, tl_error *err)
 {
+    TL_TRY(check_names_readable(table, err));
     return sums(table, /* by_bucket= */ false, cols, err);
 }
 

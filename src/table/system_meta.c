@@ -86,12 +86,29 @@ static void write_fields(tl_json_writer *w, const tl_type *row)
     tl_json_end_array(w);
 }
 
+/* Java's String.hashCode over UTF-16, spread as HashMap does. Keys of options are plain text: others hash by their bytes. */
+static uint32_t java_hash(const char *text)
+{
+    uint32_t h = 0;
+    for (size_t i = 0, n = strlen(text); i < n; i++)
+        h = 31 * h + (uint8_t)text[i];
+    return h ^ h >> 16;
+}
+
+/* The order of Java's HashMap, in which the reference shows the options: by slot of the table, then as they were put in. */
 static void write_options(tl_json_writer *w, const tl_options *opts)
 {
+    uint32_t slots = 16;
+    while (opts->count > slots / 4 * 3)
+        slots *= 2;
     tl_json_begin_object(w);
-    for (size_t i = 0; i < opts->count; i++) {
-        tl_json_key(w, opts->keys[i]);
-        tl_json_write_str(w, opts->values[i]);
+    for (uint32_t slot = 0; slot < slots; slot++) {
+        for (size_t i = 0; i < opts->count; i++) {
+            if ((java_hash(opts->keys[i]) & (slots - 1)) != slot)
+                continue;
+            tl_json_key(w, opts->keys[i]);
+            tl_json_write_str(w, opts->values[i]);
+        }
     }
     tl_json_end_object(w);
 }
