@@ -41,6 +41,7 @@ tl_room(lookup tl_table)
 tl_room(connect tl_types tl_io PkgConfig::ZLIB)
 tl_room(sql tl_lookup tl_connect ${CMAKE_DL_LIBS})
 include(cmake/Lemon.cmake)
+tl_room(stream tl_sql)
 
 include(cmake/DuckDB.cmake OPTIONAL)
 include(cmake/Program.cmake OPTIONAL)

@@ -246,6 +246,50 @@ TIDELAKE_API tl_status tidelake_latest(tidelake_table *table, int64_t *snapshot_
 /** Every option that a table can have, as JSON lines with key, type, default, effect and description; tidelake_free(). */
 TIDELAKE_API tl_status tidelake_options_json(char **out, tl_error *err);
 
+/* ---- SQL ---- */
+
+typedef struct tidelake_run_report {
+    int64_t rows_in;  /* read from sources by streaming jobs */
+    int64_t rows_out; /* written into tables */
+    int64_t commits;
+    int64_t files; /* created by the process */
+    int64_t bytes_written;
+    int64_t peak_bytes; /* memory of the process */
+    int64_t jobs;
+    int64_t resumed; /* jobs that went on behind an earlier commit */
+    double seconds;
+} tidelake_run_report;
+
+typedef struct tidelake_run_options {
+    size_t struct_bytes;
+    const tidelake_option *vars; /* ${NAME} in the script */
+    size_t n_vars;
+    double stop_after_idle_s; /* end unbounded jobs when nothing was committed for so long; < 0: never */
+    int streaming;            /* execution.runtime-mode at the beginning */
+    int fresh;                /* begin anew instead of behind the last commit */
+    const char *name;         /* of the job; NULL: the script's pipeline.name */
+    const volatile int *stop; /* non-zero: commit and end; NULL: none */
+    void (*progress)(void *ctx, const tidelake_run_report *so_far);
+    void *progress_ctx;
+} tidelake_run_options;
+#define TIDELAKE_RUN_INIT {sizeof(tidelake_run_options), NULL, 0, -1, 0, 0, NULL, NULL, NULL, NULL}
+
+/** Run a SQL script (Flink's dialect). Results of queries go to standard output as JSON lines. `report` may be NULL. */
+TIDELAKE_API tl_status tidelake_run_script(const char *text, size_t bytes, const tidelake_run_options *options, tidelake_run_report *report,
+                                           tl_error *err);
+
+typedef struct tidelake_session tidelake_session; /* catalogs, settings, temporary tables */
+
+/** `warehouse` (may be NULL) becomes the catalog "lake" and is in use, with database `db` (NULL: "default"). */
+TIDELAKE_API tl_status tidelake_session_open(const char *warehouse, const char *db, int threads, tidelake_session **out, tl_error *err);
+TIDELAKE_API void tidelake_session_close(tidelake_session *session);
+/** Execute one statement; *rows: its result, NULL if it has none. Release the rows before the next statement. */
+TIDELAKE_API tl_status tidelake_session_execute(tidelake_session *session, const char *statement, tidelake_rows **rows, tl_error *err);
+/** Whether a text ends with a whole statement: the `;` is not inside a string, comment or statement set. */
+TIDELAKE_API int tidelake_sql_is_complete(const char *text, size_t bytes);
+/** Words that may follow `prefix`, as tidelake_list_tables() gives names. */
+TIDELAKE_API tl_status tidelake_session_complete(tidelake_session *session, const char *prefix, char **out, tl_error *err);
+
 /** "1 h", "PT1H", "P1D", "30 s" to milliseconds. */
 TIDELAKE_API tl_status tidelake_parse_duration(const char *text, int64_t *ms, tl_error *err);
 

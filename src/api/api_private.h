@@ -25,7 +25,9 @@ struct tidelake_batch {
 
 /* A batch read, or changes: `scan` is set then. */
 struct tidelake_rows {
-    tidelake_table *table;
+    tidelake_table *table; /* NULL: the result of a statement */
+    void *owner; /* what `reader` belongs to (a statement); NULL: nothing */
+    void (*release_owner)(void *owner);
     tl_pool *pool; /* owned; NULL: none */
     tl_reader *reader; /* batch read, or the split being read of a streaming read; NULL: none */
     int32_t *columns;  /* of the batch read */
@@ -45,6 +47,8 @@ struct tidelake_rows {
 /** Split "DB.TABLE" at its first dot; both strings are tl_free'd. */
 tl_status tl_api__split_name(const char *name, char **db, char **table, tl_error *err);
 tl_status tl_api__options(const tidelake_option *options, size_t n, tl_options *out, tl_error *err);
+/** Names, each followed by a NUL, and another NUL at the end; frees the names. */
+tl_status tl_api__join_names(char **names, size_t n, char **out, tl_error *err);
 /** A text that the caller releases with tidelake_free(). */
 tl_status tl_api__steal(tl_buf *buf, char **out, tl_error *err);
 tl_status tl_api__batch(tl_batch *batch_take, tidelake_batch **out, tl_error *err);

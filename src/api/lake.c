@@ -86,7 +86,7 @@ void tidelake_close(tidelake_lake *lake)
     tl_free(lake);
 }
 
-static tl_status join_names(char **names, size_t n, char **out, tl_error *err)
+tl_status tl_api__join_names(char **names, size_t n, char **out, tl_error *err)
 {
     tl_buf buf = {0};
     tl_status status = TL_OK;
@@ -104,7 +104,7 @@ tl_status tidelake_list_databases(tidelake_lake *lake, char **out, tl_error *err
     char **names;
     size_t n;
     TL_TRY(tl_catalog_list_databases(lake->catalog, &names, &n, err));
-    return join_names(names, n, out, err);
+    return tl_api__join_names(names, n, out, err);
 }
 
 tl_status tidelake_list_tables(tidelake_lake *lake, const char *db, char **out, tl_error *err)
@@ -112,7 +112,7 @@ tl_status tidelake_list_tables(tidelake_lake *lake, const char *db, char **out, 
     char **names;
     size_t n;
     TL_TRY(tl_catalog_list_tables(lake->catalog, db, &names, &n, err));
-    return join_names(names, n, out, err);
+    return tl_api__join_names(names, n, out, err);
 }
 
 tl_status tidelake_drop_table(tidelake_lake *lake, const char *name, int if_exists, tl_error *err)

@@ -174,7 +174,9 @@ static tl_status next_change(tidelake_rows *rows, tl_batch **out, tl_error *err)
 tl_status tidelake_rows_next(tidelake_rows *rows, tidelake_batch **out, tl_error *err)
 {
     tl_batch *batch = NULL;
-    if (rows->scan != NULL)
+    if (rows->table == NULL)
+        TL_TRY(tl_reader_next(rows->reader, &batch, err));
+    else if (rows->scan != NULL)
         TL_TRY(tl_error_wrap(err, next_change(rows, &batch, err), "table '%s.%s'", rows->table->db, rows->table->name));
     else
         TL_TRY(tl_error_wrap(err, tl_reader_next(rows->reader, &batch, err), "table '%s.%s'", rows->table->db, rows->table->name));
@@ -190,6 +192,8 @@ void tidelake_rows_free(tidelake_rows *rows)
     if (rows == NULL)
         return;
     tl_reader_free(rows->reader);
+    if (rows->release_owner != NULL)
+        rows->release_owner(rows->owner);
     tl_stream_scan_free(rows->scan);
     tl_splits_deinit(&rows->splits);
     tl_pool_free(rows->pool);

@@ -74,6 +74,9 @@ bool cli_int(const cli_args *args, const char *name, int64_t min, int64_t *out);
 
 void cli_help_overview(FILE *out);
 void cli_help_command(const cli_command *command, FILE *out);
+/** The reference of all commands, for man(1) and for docs/cli.md. */
+void cli_print_manual(FILE *out);
+void cli_print_markdown(FILE *out);
 /** The known word nearest to `word`, NULL if none is near. */
 const char *cli_nearest(const char *word, const char *const *known, size_t n);
 
@@ -144,6 +147,8 @@ int cmd_tag_delete(const cli_args *args);
 int cmd_tag_rename(const cli_args *args);
 int cmd_drop_partition(const cli_args *args);
 int cmd_fsck(const cli_args *args);
+int cmd_run(const cli_args *args);
+int cmd_sql(const cli_args *args);
 int cmd_completion(const cli_args *args);
 int cmd_version(const cli_args *args);
 

@@ -71,12 +71,44 @@ static const cli_option tag_options[] = {
 };
 static const cli_option fsck_options[] = {{"all", CLI_FLAG, "", "check every snapshot, not only the latest"}, END};
 
+#ifdef TL_SQL
+static const cli_option run_options[] = {
+    {"var", CLI_REPEAT, "NAME=VALUE", "replaces ${NAME} in the script; WAREHOUSE and DATA become absolute paths"},
+    {"stop-after-idle", CLI_VALUE, "S", "end jobs that would run for ever when nothing was committed for S seconds\nand all input was read"},
+    {"mode", CLI_VALUE, "MODE", "batch or streaming: the mode the script begins in (default batch)"},
+    {"name", CLI_VALUE, "NAME", "the job's name (default: the setting pipeline.name)"},
+    {"fresh", CLI_FLAG, "", "begin anew instead of behind the last commit"},
+    {"quiet", CLI_FLAG, "", "no summary at the end"},
+    END,
+};
+static const cli_option sql_options[] = {
+    {"database", CLI_VALUE, "DB", "the database in use (default: default)"},
+    {"threads", CLI_VALUE, "N", "threads for queries (default: all cores)"},
+    OPTION_OUTPUT,
+    END,
+};
+
+static const char sql_group[] = "SQL";
+#endif
 static const char tables_group[] = "Tables";
 static const char rows_group[] = "Rows";
 static const char care_group[] = "Maintenance";
 static const char other_group[] = "Other";
 
 const cli_command cli_commands[] = {
+#ifdef TL_SQL
+    {"run", sql_group, "SCRIPT.sql", 1, 1, "run a SQL script: streaming jobs and batch statements, in Flink's dialect",
+     "Streaming INSERTs read their sources, commit at each checkpoint (execution.checkpointing.interval) and go on until they end,\n"
+     "are idle (--stop-after-idle) or get SIGINT or SIGTERM, on which they commit and end. A job that died is started by running\n"
+     "the script again: it goes on behind its last commit, nothing is lost or doubled. '-' reads standard input.",
+     "  tidelake run job.sql --var WAREHOUSE=/tmp/lake --var DATA=data --stop-after-idle 5", run_options, cmd_run},
+    {"sql", sql_group, "[STATEMENT...]", 0, -1, "a shell for SQL; with statements or a pipe, just execute them",
+     "The warehouse, if given, is the catalog `lake` and in use.",
+     "  tidelake sql --warehouse /tmp/lake\n"
+     "  tidelake sql 'SELECT COUNT(*) FROM db.t' --format csv\n"
+     "  echo 'SHOW TABLES;' | tidelake sql --database db",
+     sql_options, cmd_sql},
+#endif
     {"create", tables_group, "DB.TABLE SCHEMA.json", 2, 2, "make a table from a schema file",
      "The file holds {\"columns\":[{\"name\",\"type\",\"comment\"?,\"default\"?}],\"primaryKeys\":[],\"partitionKeys\":[],\"options\":{}}.\n"
      "The database is made if it is missing. '-' reads standard input.",
