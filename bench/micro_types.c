@@ -3,8 +3,8 @@
  *
  *   micro_types [ROUNDS]
  *
- * Build by hand against the libraries of a Release build. Batches of TL_BATCH_ROWS rows, so everything lies in the caches, as it
- * does in a merge. CPU time, best of five runs.
+ * Build by hand against the libraries of a Release build. Batches of TL_BATCH_ROWS rows, so everything lies in the caches, as
+ * it does in a merge. CPU time, best of five runs.
  */
 #include <stdio.h>
 #include <stdlib.h>

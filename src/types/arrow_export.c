@@ -1,12 +1,13 @@
 /*
- * Batches as Arrow arrays. Buffers are shared where the layouts agree; BOOLEAN, small decimals and TIMESTAMP(7..9) are converted.
+ * Batches as Arrow arrays. Buffers are shared where the layouts agree; BOOLEAN, small decimals and TIMESTAMP(7..9) are
+ * converted.
  */
 #include "types/arrow_private.h"
 #include "types/number.h"
 
 typedef struct array_private {
-    tl_column *col;          /* ref held; NULL for the struct of a batch and the entries of a map */
-    void *converted;         /* buffer of our own, or NULL */
+    tl_column *col;  /* ref held; NULL for the struct of a batch and the entries of a map */
+    void *converted; /* buffer of our own, or NULL */
     const void *buffers[3];
 } array_private;
 
@@ -87,9 +88,10 @@ static tl_status nanos_beyond_range(const tl_column *col, int64_t i, tl_error *e
 {
     char text[64];
     int n = (int)tl_text__timestamp(col, i, text);
-    return tl_error_set(err, TL_E_INVALID,
-                        "row %lld: timestamp %.*s is beyond Arrow's nanoseconds (1677-09-21 to 2262-04-11); read it as TIMESTAMP(6)",
-                        (long long)i, n, text);
+    return tl_error_set(
+        err, TL_E_INVALID,
+        "row %lld: timestamp %.*s is beyond Arrow's nanoseconds (1677-09-21 to 2262-04-11); read it as TIMESTAMP(6)",
+        (long long)i, n, text);
 }
 
 static tl_status join_nanos(const tl_column *col, void **out, tl_error *err)

@@ -32,15 +32,18 @@ static void release_schema(struct ArrowSchema *schema)
 static void format_of(const tl_type *type, char *out, size_t size)
 {
     static const char *const fixed[TL_TYPE_KIND_COUNT] = {
-        [TL_BOOLEAN] = "b", [TL_TINYINT] = "c", [TL_SMALLINT] = "s", [TL_INT] = "i",    [TL_BIGINT] = "l",
-        [TL_FLOAT] = "f",   [TL_DOUBLE] = "g",  [TL_CHAR] = "u",     [TL_VARCHAR] = "u", [TL_BINARY] = "z",
-        [TL_VARBINARY] = "z", [TL_BLOB] = "z",  [TL_DATE] = "tdD",   [TL_TIME] = "ttm", [TL_ARRAY] = "+l",
-        [TL_MAP] = "+m",    [TL_MULTISET] = "+m", [TL_ROW] = "+s",   [TL_VARIANT] = "+s",
+        [TL_BOOLEAN] = "b",   [TL_TINYINT] = "c",   [TL_SMALLINT] = "s", [TL_INT] = "i",      [TL_BIGINT] = "l",
+        [TL_FLOAT] = "f",     [TL_DOUBLE] = "g",    [TL_CHAR] = "u",     [TL_VARCHAR] = "u",  [TL_BINARY] = "z",
+        [TL_VARBINARY] = "z", [TL_BLOB] = "z",      [TL_DATE] = "tdD",   [TL_TIME] = "ttm",   [TL_ARRAY] = "+l",
+        [TL_MAP] = "+m",      [TL_MULTISET] = "+m", [TL_ROW] = "+s",     [TL_VARIANT] = "+s",
     };
     if (type->kind == TL_DECIMAL)
         snprintf(out, size, "d:%d,%d", type->precision, type->scale);
     else if (type->kind == TL_TIMESTAMP || type->kind == TL_TIMESTAMP_LTZ)
-        snprintf(out, size, "ts%c:%s", type->precision <= 3 ? 'm' : type->precision <= 6 ? 'u' : 'n',
+        snprintf(out, size, "ts%c:%s",
+                 type->precision <= 3   ? 'm'
+                 : type->precision <= 6 ? 'u'
+                                        : 'n',
                  type->kind == TL_TIMESTAMP_LTZ ? "UTC" : "");
     else
         snprintf(out, size, "%s", fixed[type->kind]);
@@ -351,7 +354,8 @@ static tl_status import_scalar(const tl_arrow_format *f, bool nullable, const tl
     case TL_ARROW_TIME:
         return tl_type_create(TL_TIME, nullable, digits_of_unit(f->per_second), 0, out, err);
     case TL_ARROW_TIMESTAMP:
-        return tl_type_create(f->has_zone ? TL_TIMESTAMP_LTZ : TL_TIMESTAMP, nullable, digits_of_unit(f->per_second), 0, out, err);
+        return tl_type_create(f->has_zone ? TL_TIMESTAMP_LTZ : TL_TIMESTAMP, nullable, digits_of_unit(f->per_second), 0, out,
+                              err);
     default:
         return tl_error_set(err, TL_E_UNSUPPORTED, "an Arrow column of nulls only has no type of its own");
     }

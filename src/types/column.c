@@ -113,9 +113,9 @@ tl_status tl_column__alloc_raw(const tl_type *type, int64_t length, tl_column **
 tl_status tl_column__too_large(const tl_type *type, tl_error *err)
 {
     tl_buf text = {0};
-    tl_status status = tl_error_set(err, TL_E_LIMIT, "a column of type %s would hold more than 2147483647 bytes or elements in one batch",
-                                    tl_type_format(type, &text) == TL_OK && tl_buf_append_byte(&text, 0) == TL_OK ? (char *)text.data
-                                                                                                                  : "?");
+    tl_status status =
+        tl_error_set(err, TL_E_LIMIT, "a column of type %s would hold more than 2147483647 bytes or elements in one batch",
+                     tl_type_format(type, &text) == TL_OK && tl_buf_append_byte(&text, 0) == TL_OK ? (char *)text.data : "?");
     tl_buf_deinit(&text);
     return status;
 }
@@ -146,7 +146,8 @@ static void release_view(tl_column *col)
 }
 
 /* Buffers of `col` from row `from` on, held by a ref on the column that owns them. Children are left to the caller. */
-static tl_status view_create(const tl_column *col, const tl_type *type, int64_t from, int64_t length, tl_column **out, tl_error *err)
+static tl_status view_create(const tl_column *col, const tl_type *type, int64_t from, int64_t length, tl_column **out,
+                             tl_error *err)
 {
     tl_column *view = NULL;
     TL_TRY(tl_column__shell(type, length, &view, err));

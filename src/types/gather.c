@@ -3,13 +3,13 @@
  */
 #include "types/types_private.h"
 
-#define DEFINE_GATHER(NAME, TYPE)                                                                                                \
-    static void NAME(const void *src, const uint32_t *restrict idx, int64_t n, void *dst)                                        \
-    {                                                                                                                            \
-        const TYPE *restrict from = src;                                                                                         \
-        TYPE *restrict to = dst;                                                                                                 \
-        for (int64_t i = 0; i < n; i++)                                                                                          \
-            to[i] = from[idx[i]];                                                                                                \
+#define DEFINE_GATHER(NAME, TYPE)                                                         \
+    static void NAME(const void *src, const uint32_t *restrict idx, int64_t n, void *dst) \
+    {                                                                                     \
+        const TYPE *restrict from = src;                                                  \
+        TYPE *restrict to = dst;                                                          \
+        for (int64_t i = 0; i < n; i++)                                                   \
+            to[i] = from[idx[i]];                                                         \
     }
 DEFINE_GATHER(gather_8, uint8_t)
 DEFINE_GATHER(gather_16, uint16_t)
@@ -93,7 +93,8 @@ static tl_status gather_data(const tl_column *col, const uint32_t *restrict idx,
         int64_t j = i + 1;
         while (j < n && idx[j] == idx[j - 1] + 1)
             j++;
-        tl_column__copy_bytes(to + to_offsets[i], col->data + from_offsets[idx[i]], (size_t)(to_offsets[j] - to_offsets[i]), end);
+        tl_column__copy_bytes(to + to_offsets[i], col->data + from_offsets[idx[i]], (size_t)(to_offsets[j] - to_offsets[i]),
+                              end);
         i = j;
     }
     return TL_OK;

@@ -95,25 +95,25 @@ static inline uint64_t load_ref(const tl_rowref *ref)
     return tl_read_le64(ref);
 }
 
-#define DEFINE_GATHER(NAME, TYPE)                                                                                                \
-    static void NAME(const void *const *restrict from, const tl_rowref *restrict refs, int64_t n, void *dst)                     \
-    {                                                                                                                            \
-        TYPE *restrict to = dst;                                                                                                 \
-        _Pragma("GCC unroll 4") for (int64_t i = 0; i < n; i++)                                                                  \
-        {                                                                                                                        \
-            uint64_t ref = load_ref(&refs[i]);                                                                                   \
-            to[i] = ((const TYPE *)from[(uint32_t)ref])[ref >> 32];                                                              \
-        }                                                                                                                        \
-    }                                                                                                                            \
-    static void NAME##_or_null(const void *const *restrict from, const tl_rowref *restrict refs, int64_t n, void *dst)           \
-    {                                                                                                                            \
-        TYPE *restrict to = dst;                                                                                                 \
-        for (int64_t i = 0; i < n; i++) {                                                                                        \
-            if (refs[i].row == TL_ROW_NULL)                                                                                      \
-                memset(&to[i], 0, sizeof to[i]);                                                                                 \
-            else                                                                                                                 \
-                to[i] = ((const TYPE *)from[refs[i].src])[refs[i].row];                                                          \
-        }                                                                                                                        \
+#define DEFINE_GATHER(NAME, TYPE)                                                                                      \
+    static void NAME(const void *const *restrict from, const tl_rowref *restrict refs, int64_t n, void *dst)           \
+    {                                                                                                                  \
+        TYPE *restrict to = dst;                                                                                       \
+        _Pragma("GCC unroll 4") for (int64_t i = 0; i < n; i++)                                                        \
+        {                                                                                                              \
+            uint64_t ref = load_ref(&refs[i]);                                                                         \
+            to[i] = ((const TYPE *)from[(uint32_t)ref])[ref >> 32];                                                    \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void NAME##_or_null(const void *const *restrict from, const tl_rowref *restrict refs, int64_t n, void *dst) \
+    {                                                                                                                  \
+        TYPE *restrict to = dst;                                                                                       \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            if (refs[i].row == TL_ROW_NULL)                                                                            \
+                memset(&to[i], 0, sizeof to[i]);                                                                       \
+            else                                                                                                       \
+                to[i] = ((const TYPE *)from[refs[i].src])[refs[i].row];                                                \
+        }                                                                                                              \
     }
 DEFINE_GATHER(gather_8, uint8_t)
 DEFINE_GATHER(gather_16, uint16_t)
@@ -272,7 +272,8 @@ static tl_status multi_children(const multi *m, const tl_rowref *refs, int64_t n
     for (int32_t c = 0; c < out->n_children && status == TL_OK; c++) {
         for (uint32_t k = 0; k < m->n_srcs; k++)
             b.ptrs[k] = m->srcs[k] == NULL ? NULL : m->srcs[k]->children[c];
-        status = tl_column_gather_multi(m->type->fields[c].type, (const tl_column *const *)b.ptrs, refs, n, &out->children[c], err);
+        status =
+            tl_column_gather_multi(m->type->fields[c].type, (const tl_column *const *)b.ptrs, refs, n, &out->children[c], err);
     }
     bases_deinit(&b);
     return status;

@@ -22,9 +22,9 @@ typedef enum tl_decimal_result { TL_DECIMAL_FITS, TL_DECIMAL_OVERFLOW, TL_DECIMA
 tl_decimal_result tl_decimal__parse(tl_bytes_view text, int precision, int scale, tl_i128 *out);
 
 /* Calendar texts; each returns the bytes written. */
-size_t tl_text__date(int64_t days, char *out);                /* as java.time.LocalDate prints it; 17 bytes at most */
-size_t tl_text__time(int32_t millis, char *out);              /* hh:mm:ss.mmm */
-size_t tl_text__hms(int32_t second_of_day, char *out);        /* hh:mm:ss */
+size_t tl_text__date(int64_t days, char *out);         /* as java.time.LocalDate prints it; 17 bytes at most */
+size_t tl_text__time(int32_t millis, char *out);       /* hh:mm:ss.mmm */
+size_t tl_text__hms(int32_t second_of_day, char *out); /* hh:mm:ss */
 /** Split of a timestamp value of `col` (any of the three layouts), floor-divided. */
 void tl_text__timestamp_at(const tl_column *col, int64_t i, int64_t *seconds, int32_t *nanos);
 

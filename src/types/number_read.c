@@ -121,8 +121,8 @@ static bool parse_by_libc(tl_bytes_view text, bool is_double, double *out)
 }
 
 /*
- * Nearest double to mantissa * 10^exponent from one or two 64-bit products (D. Lemire, "Number parsing at a gigabyte per second",
- * 2021). False where that does not decide: subnormal, infinite, or too close to the middle of two doubles.
+ * Nearest double to mantissa * 10^exponent from one or two 64-bit products (D. Lemire, "Number parsing at a gigabyte per
+ * second", 2021). False where that does not decide: subnormal, infinite, or too close to the middle of two doubles.
  */
 static bool nearest_double(uint64_t mantissa, int64_t exponent, uint64_t *bits)
 {

@@ -149,7 +149,8 @@ void tl_predicate_columns(const tl_predicate *pred, bool *used)
 }
 
 /* `positive`: under an even number of NOTs. Only there TRUE keeps a superset of the rows; under an odd one FALSE does. */
-static tl_status remap(const tl_predicate *pred, const int32_t *map, bool weaken, bool positive, tl_predicate **out, tl_error *err)
+static tl_status remap(const tl_predicate *pred, const int32_t *map, bool weaken, bool positive, tl_predicate **out,
+                       tl_error *err)
 {
     TL_CLEANUP(tl_predicate_freep) tl_predicate *copy = NULL;
     if (has_column(pred) && map[pred->column] < 0) {
@@ -205,7 +206,8 @@ static const struct op_name {
 
 static tl_status bad_filter(const tl_json *json, const char *reason, tl_error *err)
 {
-    return tl_error_set(err, TL_E_INVALID, "filter %.*s: %s", (int)TL_MIN(json->raw.len, 200), (const char *)json->raw.data, reason);
+    return tl_error_set(err, TL_E_INVALID, "filter %.*s: %s", (int)TL_MIN(json->raw.len, 200), (const char *)json->raw.data,
+                        reason);
 }
 
 static tl_status read_literals(const tl_json *first, const tl_type *type, tl_column **out, tl_error *err)

@@ -28,31 +28,31 @@ static tl_status eval_node(evaluation *e, const tl_predicate *pred, bool want, s
 /* What every comparison is made of; the other three are their negations (of values that are not NULL). */
 typedef enum relation { REL_EQ, REL_LT, REL_LE } relation;
 
-#define LOOP(EXPR)                                                                                                               \
-    if (rows == NULL)                                                                                                            \
-        for (int64_t k = 0; k < n; k++) {                                                                                        \
-            int64_t i = k;                                                                                                       \
-            flags[k] = (EXPR);                                                                                                   \
-        }                                                                                                                        \
-    else                                                                                                                         \
-        for (int64_t k = 0; k < n; k++) {                                                                                        \
-            int64_t i = rows[k];                                                                                                 \
-            flags[k] = (EXPR);                                                                                                   \
+#define LOOP(EXPR)                        \
+    if (rows == NULL)                     \
+        for (int64_t k = 0; k < n; k++) { \
+            int64_t i = k;                \
+            flags[k] = (EXPR);            \
+        }                                 \
+    else                                  \
+        for (int64_t k = 0; k < n; k++) { \
+            int64_t i = rows[k];          \
+            flags[k] = (EXPR);            \
         }
 
-#define DEFINE_COMPARE(NAME, TYPE, KEY)                                                                                          \
-    static void NAME(const tl_column *col, const uint32_t *restrict rows, int64_t n, relation rel, const tl_column *lit,         \
-                     int64_t lit_row, uint8_t *restrict flags)                                                                   \
-    {                                                                                                                            \
-        const TYPE *restrict values = col->values;                                                                               \
-        __typeof__(KEY(values[0])) want = KEY(((const TYPE *)lit->values)[lit_row]);                                             \
-        if (rel == REL_EQ) {                                                                                                     \
-            LOOP(KEY(values[i]) == want)                                                                                         \
-        } else if (rel == REL_LT) {                                                                                              \
-            LOOP(KEY(values[i]) < want)                                                                                          \
-        } else {                                                                                                                 \
-            LOOP(KEY(values[i]) <= want)                                                                                         \
-        }                                                                                                                        \
+#define DEFINE_COMPARE(NAME, TYPE, KEY)                                                                                  \
+    static void NAME(const tl_column *col, const uint32_t *restrict rows, int64_t n, relation rel, const tl_column *lit, \
+                     int64_t lit_row, uint8_t *restrict flags)                                                           \
+    {                                                                                                                    \
+        const TYPE *restrict values = col->values;                                                                       \
+        __typeof__(KEY(values[0])) want = KEY(((const TYPE *)lit->values)[lit_row]);                                     \
+        if (rel == REL_EQ) {                                                                                             \
+            LOOP(KEY(values[i]) == want)                                                                                 \
+        } else if (rel == REL_LT) {                                                                                      \
+            LOOP(KEY(values[i]) < want)                                                                                  \
+        } else {                                                                                                         \
+            LOOP(KEY(values[i]) <= want)                                                                                 \
+        }                                                                                                                \
     }
 #define AS_IS(v) (v)
 #define TS96_KEY(v) ((tl_i128)(v).millis * 4294967296 + (v).nanos)
@@ -85,9 +85,10 @@ typedef void (*compare_fn)(const tl_column *col, const uint32_t *rows, int64_t n
 static compare_fn pick_compare(tl_phys phys)
 {
     static const compare_fn fns[] = {
-        [TL_PHYS_BOOL] = compare_u8,   [TL_PHYS_I8] = compare_i8,     [TL_PHYS_I16] = compare_i16, [TL_PHYS_I32] = compare_i32,
-        [TL_PHYS_I64] = compare_i64,   [TL_PHYS_I128] = compare_i128, [TL_PHYS_F32] = compare_f32, [TL_PHYS_F64] = compare_f64,
-        [TL_PHYS_TS96] = compare_ts96, [TL_PHYS_BYTES] = compare_bytes,
+        [TL_PHYS_BOOL] = compare_u8,     [TL_PHYS_I8] = compare_i8,   [TL_PHYS_I16] = compare_i16,
+        [TL_PHYS_I32] = compare_i32,     [TL_PHYS_I64] = compare_i64, [TL_PHYS_I128] = compare_i128,
+        [TL_PHYS_F32] = compare_f32,     [TL_PHYS_F64] = compare_f64, [TL_PHYS_TS96] = compare_ts96,
+        [TL_PHYS_BYTES] = compare_bytes,
     };
     return fns[phys];
 }
@@ -463,8 +464,8 @@ static tl_status eval_node(evaluation *e, const tl_predicate *pred, bool want, s
     }
 }
 
-tl_status tl_predicate_eval(const tl_predicate *pred, const tl_column *const *cols, int64_t n_rows, uint32_t *sel, int64_t *n_sel,
-                            tl_error *err)
+tl_status tl_predicate_eval(const tl_predicate *pred, const tl_column *const *cols, int64_t n_rows, uint32_t *sel,
+                            int64_t *n_sel, tl_error *err)
 {
     if (pred == NULL) {
         *n_sel = keep_all((selection){NULL, n_rows}, sel);

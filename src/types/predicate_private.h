@@ -35,7 +35,8 @@ bool tl_like__match(tl_bytes_view text, tl_bytes_view pattern);
 /** The text that a match must start with, unescaped, into `prefix` (room for pattern.len bytes); true if it is all of it. */
 bool tl_like__prefix(tl_bytes_view pattern, uint8_t *prefix, size_t *prefix_len);
 
-/** Result of a leaf on one value that is not NULL; `want` as in tl_predicate_eval(): whether it is TRUE, or whether it is FALSE. */
+/** Result of a leaf on one value that is not NULL; `want` as in tl_predicate_eval(): whether it is TRUE, or whether it is
+ * FALSE. */
 bool tl_predicate__leaf_is(const tl_predicate *leaf, bool want, const tl_column *col, int64_t row);
 
 #endif

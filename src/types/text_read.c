@@ -13,8 +13,9 @@ static tl_status bad_value(tl_bytes_view text, const tl_type *type, tl_error *er
 {
     tl_buf name = {0};
     bool named = tl_type_format(type, &name) == TL_OK && tl_buf_append_byte(&name, 0) == TL_OK;
-    tl_status status = tl_error_set(err, TL_E_INVALID, "'%.*s%s' is no value of type %s", (int)TL_MIN(text.len, SHOWN_BYTES),
-                                    (const char *)text.data, text.len > SHOWN_BYTES ? "…" : "", named ? (char *)name.data : "?");
+    tl_status status =
+        tl_error_set(err, TL_E_INVALID, "'%.*s%s' is no value of type %s", (int)TL_MIN(text.len, SHOWN_BYTES),
+                     (const char *)text.data, text.len > SHOWN_BYTES ? "…" : "", named ? (char *)name.data : "?");
     tl_buf_deinit(&name);
     return status;
 }
@@ -339,5 +340,6 @@ tl_status tl_text_read_json(const tl_json *json, const tl_type *type, tl_builder
         break;
     }
     tl_bytes_view text = json_text(json);
-    return json_kind_fits(json->kind, type) ? report(read_scalar(text, type, builder), text, type, builder, err) : bad_value(text, type, err);
+    return json_kind_fits(json->kind, type) ? report(read_scalar(text, type, builder), text, type, builder, err)
+                                            : bad_value(text, type, err);
 }

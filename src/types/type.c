@@ -6,19 +6,14 @@
  */
 #include "types/type.h"
 
+#include "types/types_private.h"
+
 void tl_type_unref(const tl_type *type)
 {
     tl_type *t = (tl_type *)(uintptr_t)type;
     if (t == NULL || __atomic_sub_fetch(&t->refs, 1, __ATOMIC_ACQ_REL) != 0)
         return;
-    for (int32_t i = 0; i < t->n_fields; i++) {
-        tl_field *field = &t->fields[i];
-        tl_free(field->name);
-        tl_type_unref(field->type);
-        tl_free(field->description);
-        tl_free(field->default_value);
-    }
-    tl_free(t->fields);
+    tl_type__fields_free(t->fields, t->n_fields);
     tl_free(t);
 }
 
@@ -26,6 +21,17 @@ const tl_type *tl_type_ref(const tl_type *type)
 {
     __atomic_add_fetch(&((tl_type *)(uintptr_t)type)->refs, 1, __ATOMIC_RELAXED);
     return type;
+}
+
+void tl_type__fields_free(tl_field *fields, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++) {
+        tl_free(fields[i].name);
+        tl_type_unref(fields[i].type);
+        tl_free(fields[i].description);
+        tl_free(fields[i].default_value);
+    }
+    tl_free(fields);
 }
 
 static tl_type *type_alloc(tl_type_kind kind, bool nullable)
@@ -93,7 +99,8 @@ static tl_status check_parameters(tl_type_kind kind, int32_t a, int32_t b, tl_er
     case TL_BINARY:
     case TL_VARBINARY:
         if (a < 1)
-            return tl_error_set(err, TL_E_INVALID, "length of a string type must be between 1 and %d, not %d", TL_LENGTH_MAX, a);
+            return tl_error_set(err, TL_E_INVALID, "length of a string type must be between 1 and %d, not %d", TL_LENGTH_MAX,
+                                a);
         return TL_OK;
     case TL_DECIMAL:
         if (a < 1 || a > 38)
@@ -177,7 +184,8 @@ tl_status tl_type_with_nullable(const tl_type *type, bool nullable, const tl_typ
     }
     if (type->n_fields > 0 || type->kind == TL_ROW)
         return create_nested(type->kind, nullable, type->fields, type->n_fields, out, err);
-    bool has_length = type->kind == TL_CHAR || type->kind == TL_VARCHAR || type->kind == TL_BINARY || type->kind == TL_VARBINARY;
+    bool has_length =
+        type->kind == TL_CHAR || type->kind == TL_VARCHAR || type->kind == TL_BINARY || type->kind == TL_VARBINARY;
     return tl_type_create(type->kind, nullable, has_length ? type->length : type->precision, type->scale, out, err);
 }
 
@@ -248,7 +256,7 @@ tl_phys tl_type_phys(const tl_type *type)
 int tl_phys_width(tl_phys phys)
 {
     static const uint8_t width[] = {
-        [TL_PHYS_BOOL] = 1, [TL_PHYS_I8] = 1,  [TL_PHYS_I16] = 2, [TL_PHYS_I32] = 4,  [TL_PHYS_I64] = 8,
+        [TL_PHYS_BOOL] = 1,  [TL_PHYS_I8] = 1,  [TL_PHYS_I16] = 2, [TL_PHYS_I32] = 4,   [TL_PHYS_I64] = 8,
         [TL_PHYS_I128] = 16, [TL_PHYS_F32] = 4, [TL_PHYS_F64] = 8, [TL_PHYS_TS96] = 16, [TL_PHYS_ROW] = 0,
     };
     return width[phys];

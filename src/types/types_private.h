@@ -6,6 +6,9 @@
 
 #include "types/column.h"
 
+/** Release `n` fields that own what they point to, and the array. */
+void tl_type__fields_free(tl_field *fields, int32_t n);
+
 /** A column whose struct, type and children slots are there and whose buffers are not. */
 tl_status tl_column__shell(const tl_type *type, int64_t length, tl_column **out, tl_error *err);
 /** As tl_column_alloc(), but values are left uninitialised. */

@@ -117,7 +117,8 @@ static void timestamps_beyond_int64_nanoseconds_are_named(void **state)
     struct ArrowArray array;
     assert_ok(tl_batch_create(row, 2, &batch, &err), &err);
     batch->cols[0] = column_of(row->fields[0].type, "[\"2024-01-01T00:00:00\",\"9999-12-31T23:59:59.999999999\"]");
-    assert_fails(tl_arrow_export_batch(batch, &array, &err), TL_E_INVALID, &err, "column 't': row 1: timestamp 9999-12-31T23:59:59");
+    assert_fails(tl_arrow_export_batch(batch, &array, &err), TL_E_INVALID, &err,
+                 "column 't': row 1: timestamp 9999-12-31T23:59:59");
     tl_batch_free(batch);
     tl_type_unref(row);
 }
@@ -150,15 +151,20 @@ typedef struct foreign {
 static void foreign_init(foreign *f, const char *format, int64_t length, int64_t n_buffers)
 {
     *f = (foreign){0};
-    f->child_schema = (struct ArrowSchema){.format = format, .name = "x", .flags = ARROW_FLAG_NULLABLE, .release = release_schema};
+    f->child_schema =
+        (struct ArrowSchema){.format = format, .name = "x", .flags = ARROW_FLAG_NULLABLE, .release = release_schema};
     f->schema_children[0] = &f->child_schema;
     f->schema = (struct ArrowSchema){
         .format = "+s", .name = "", .n_children = 1, .children = f->schema_children, .release = release_schema};
     f->child = (struct ArrowArray){
         .length = length, .null_count = -1, .n_buffers = n_buffers, .buffers = f->buffers, .release = release_array};
     f->children[0] = &f->child;
-    f->array = (struct ArrowArray){
-        .length = length, .n_buffers = 1, .buffers = f->no_buffers, .n_children = 1, .children = f->children, .release = release_array};
+    f->array = (struct ArrowArray){.length = length,
+                                   .n_buffers = 1,
+                                   .buffers = f->no_buffers,
+                                   .n_children = 1,
+                                   .children = f->children,
+                                   .release = release_array};
 }
 
 static tl_status foreign_import(foreign *f, const char *type_text, tl_batch **out, tl_error *err)
@@ -457,7 +463,8 @@ static void malformed_arrays_are_refused(void **state)
     foreign_init(&f, "u", 2, 3);
     f.child_schema.name = "other";
     assert_refused(&f, "STRING", "column 'x': it is not in the Arrow schema");
-    static const char *const formats[] = {"", "q", "d:5", "d:5,2,77", "ts", "tsq:", "+", "+ud:1", "+r", "tDs", "w:", "w:-1", "+w:x", "e"};
+    static const char *const formats[] = {"",      "q",  "d:5", "d:5,2,77", "ts",   "tsq:", "+",
+                                          "+ud:1", "+r", "tDs", "w:",       "w:-1", "+w:x", "e"};
     for (size_t i = 0; i < TL_ARRAY_LEN(formats); i++) {
         foreign_init(&f, formats[i], 2, 3);
         assert_refused(&f, "STRING", "has no counterpart");

@@ -44,7 +44,8 @@ static void gather_one(const tl_type *type, uint64_t *rng)
     tl_column *col = some_column(type, n, rng), *got = NULL;
     uint32_t idx[300];
     for (int64_t k = 0; k < m; k++)
-        idx[k] = k > 0 && test_random(rng) % 2 && idx[k - 1] + 1 < n ? idx[k - 1] + 1 : (uint32_t)(test_random(rng) % (uint64_t)n);
+        idx[k] =
+            k > 0 && test_random(rng) % 2 && idx[k - 1] + 1 < n ? idx[k - 1] + 1 : (uint32_t)(test_random(rng) % (uint64_t)n);
     assert_ok(tl_column_gather(col, idx, m, &got, &err), &err);
     check(got);
     assert_int_equal(got->length, m);
@@ -74,7 +75,8 @@ static void gather_many(const tl_type *type, uint64_t *rng)
     for (int64_t k = 0; k < m; k++) {
         refs[k].src = (uint32_t)(test_random(rng) % n_srcs);
         refs[k].row = (uint32_t)(test_random(rng) % (uint64_t)srcs[refs[k].src]->length);
-        if (k > 0 && test_random(rng) % 2 && refs[k - 1].row != TL_ROW_NULL && refs[k - 1].row + 1 < srcs[refs[k - 1].src]->length)
+        if (k > 0 && test_random(rng) % 2 && refs[k - 1].row != TL_ROW_NULL &&
+            refs[k - 1].row + 1 < srcs[refs[k - 1].src]->length)
             refs[k] = (tl_rowref){refs[k - 1].src, refs[k - 1].row + 1};
         if (nulls && test_random(rng) % 5 == 0)
             refs[k] = (tl_rowref){UINT32_MAX, TL_ROW_NULL};

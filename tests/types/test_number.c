@@ -184,8 +184,9 @@ static void java_numbers_are_those_of_the_runtime(void **state)
     static const struct {
         double v;
         const char *text;
-    } cases[] = {{0, "0.0"}, {-0.0, "-0.0"}, {1, "1.0"}, {1e7, "1.0E7"}, {9999999, "9999999.0"}, {0.001, "0.001"}, {2e-3, "0.002"},
-                 {1e-4, "1.0E-4"}, {1e10, "1.0E10"}, {1e23, "9.999999999999999E22"}, {5e-324, "4.9E-324"}};
+    } cases[] = {{0, "0.0"},          {-0.0, "-0.0"},  {1, "1.0"},       {1e7, "1.0E7"},   {9999999, "9999999.0"},
+                 {0.001, "0.001"},    {2e-3, "0.002"}, {1e-4, "1.0E-4"}, {1e10, "1.0E10"}, {1e23, "9.999999999999999E22"},
+                 {5e-324, "4.9E-324"}};
     for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
         text[tl_text_java_double(cases[i].v, text)] = '\0';
         assert_string_equal(text, cases[i].text);
@@ -200,7 +201,8 @@ static void numbers_are_read_as_strictly_as_java_reads_them(void **state)
 {
     (void)state;
     static const char *const good[] = {" 1.5 ", "+1", "-1.e3", ".5", "1E5", "NaN", "-Infinity", "+Infinity", "1e400", "1e-400"};
-    static const char *const bad[] = {"", " ", "1.2.3", "1e", "e5", "0x10", "nan", "inf", "1,5", "--1", "1 2", ".", "1e+", "Infinity!"};
+    static const char *const bad[] = {"",    " ",   "1.2.3", "1e",  "e5", "0x10", "nan",
+                                      "inf", "1,5", "--1",   "1 2", ".",  "1e+",  "Infinity!"};
     double v;
     for (size_t i = 0; i < TL_ARRAY_LEN(good); i++)
         if (!tl_text__parse_double(view_of(good[i]), &v))

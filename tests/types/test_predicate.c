@@ -8,8 +8,8 @@
 #define ROWS 200
 
 static const char *const column_types[] = {
-    "INT",           "BIGINT",         "DOUBLE",       "FLOAT",        "STRING",       "BOOLEAN",           "DECIMAL(10, 2)",
-    "DECIMAL(38, 0)", "TIMESTAMP(9)",  "TINYINT",      "SMALLINT",     "BYTES",        "TIMESTAMP(3)",      "DATE",
+    "INT",          "BIGINT",  "DOUBLE",   "FLOAT", "STRING",       "BOOLEAN", "DECIMAL(10, 2)", "DECIMAL(38, 0)",
+    "TIMESTAMP(9)", "TINYINT", "SMALLINT", "BYTES", "TIMESTAMP(3)", "DATE",
 };
 #define COLUMNS TL_ARRAY_LEN(column_types)
 
@@ -100,7 +100,7 @@ static truth not(truth t)
     return t == IS_NULL ? IS_NULL : t == IS_TRUE ? IS_FALSE : IS_TRUE;
 }
 
-static truth and(truth a, truth b)
+static truth and (truth a, truth b)
 {
     return a == IS_FALSE || b == IS_FALSE ? IS_FALSE : a == IS_NULL || b == IS_NULL ? IS_NULL : IS_TRUE;
 }
@@ -205,7 +205,9 @@ static tl_predicate *random_leaf(const tl_type *row, uint64_t *rng)
     bool list = op == TL_PRED_IN || op == TL_PRED_NOT_IN;
     int64_t n = op == TL_PRED_BETWEEN ? 2 : list ? (int64_t)(test_random(rng) % 14) : 1;
     int null_percent = test_random(rng) % 4 == 0 ? 15 : 0;
-    tl_column *literals = none ? NULL : op == TL_PRED_LIKE ? random_pattern(type, rng) : test_random_column(type, n, null_percent, rng);
+    tl_column *literals = none                 ? NULL
+                          : op == TL_PRED_LIKE ? random_pattern(type, rng)
+                                               : test_random_column(type, n, null_percent, rng);
     tl_predicate *leaf = NULL;
     assert_ok(tl_predicate_leaf(op, none && op <= TL_PRED_FALSE ? -1 : column, literals, &leaf, &err), &err);
     return leaf;
@@ -454,7 +456,8 @@ static void absent_columns_weaken_a_predicate_to_a_superset(void **state)
     (void)state;
     tl_error err;
     const tl_type *row = test_type("ROW<a INT, b INT>");
-    tl_predicate *pred = from_json("[\"and\",[\"=\",\"a\",1],[\"not\",[\"and\",[\"=\",\"b\",2],[\"=\",\"a\",3]]]]", row), *got = NULL;
+    tl_predicate *pred = from_json("[\"and\",[\"=\",\"a\",1],[\"not\",[\"and\",[\"=\",\"b\",2],[\"=\",\"a\",3]]]]", row),
+                 *got = NULL;
     const int32_t only_a[2] = {0, -1};
     assert_fails(tl_predicate_remap(pred, only_a, false, &got, &err), TL_E_INVALID, &err, "column 1");
     assert_ok(tl_predicate_remap(pred, only_a, true, &got, &err), &err);
@@ -525,10 +528,21 @@ static void like_counts_code_points(void **state)
         const char *pattern;
         bool matches;
     } cases[] = {
-        {"\xc3\xa9", "_", true},      {"\xc3\xa9", "__", false},   {"\xf0\x9f\x98\x80x", "_x", true}, {"", "", true},
-        {"", "%", true},              {"", "_", false},            {"abc", "a%c", true},              {"abcbc", "a%bc", true},
-        {"a%c", "a\\%c", true},       {"abc", "a\\%c", false},     {"a_c", "a\\_c", true},            {"a\\c", "a\\\\c", true},
-        {"aaaaaaaaaaaaaaaaaaaaaaab", "%a%a%a%a%a%a%a%c", false},  {"line\nend", "line_end", true},    {"ab", "%%b%%", true},
+        {"\xc3\xa9", "_", true},
+        {"\xc3\xa9", "__", false},
+        {"\xf0\x9f\x98\x80x", "_x", true},
+        {"", "", true},
+        {"", "%", true},
+        {"", "_", false},
+        {"abc", "a%c", true},
+        {"abcbc", "a%bc", true},
+        {"a%c", "a\\%c", true},
+        {"abc", "a\\%c", false},
+        {"a_c", "a\\_c", true},
+        {"a\\c", "a\\\\c", true},
+        {"aaaaaaaaaaaaaaaaaaaaaaab", "%a%a%a%a%a%a%a%c", false},
+        {"line\nend", "line_end", true},
+        {"ab", "%%b%%", true},
     };
     for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++)
         if (tl_like__match(view_of(cases[i].text), view_of(cases[i].pattern)) != cases[i].matches)
@@ -541,7 +555,8 @@ static void failing_allocations_leak_nothing(void **state)
     static const char text[] = "[\"or\",[\"in\",\"a\",[1,2,3,4,5,6,7,8,9,10]],[\"not\",[\"like\",\"s\",\"x%\"]]]";
     tl_error err;
     const tl_type *row = test_type("ROW<a INT, s STRING>");
-    tl_column *cols[2] = {column_of(row->fields[0].type, "[1,20,null]"), column_of(row->fields[1].type, "[\"x\",\"xy\",\"z\"]")};
+    tl_column *cols[2] = {column_of(row->fields[0].type, "[1,20,null]"),
+                          column_of(row->fields[1].type, "[\"x\",\"xy\",\"z\"]")};
     tl_arena arena = {0};
     const tl_json *json = NULL;
     assert_ok(tl_json_parse(&arena, view_of(text), &json, &err), &err);

@@ -1,6 +1,6 @@
 /* Text forms of values: JSON, plain, Java, SQL cast; the reference's own lines come back byte by byte. */
-#include "types/text.h"
 #include "types/number.h"
+#include "types/text.h"
 #include "values.h"
 
 /* ---- values come back ---- */
@@ -133,12 +133,30 @@ static void wrong_values_are_named_with_their_type(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        {"TINYINT", "128"},         {"INT", "1.5"},          {"INT", "\"\""},          {"INT", "true"},
-        {"BIGINT", "1e3"},          {"BOOLEAN", "1"},        {"BOOLEAN", "\"maybe\""}, {"DOUBLE", "\"x\""},
-        {"DECIMAL(10, 2)", "\"x\""}, {"BYTES", "\"abc\""},   {"BYTES", "\"zz\""},      {"BYTES", "12"},
-        {"DATE", "\"2023-02-29\""}, {"DATE", "19000"},       {"DATE", "\"2024-1\""},   {"TIME(3)", "\"24:00\""},
-        {"TIMESTAMP(3)", "\"2024-02-30T00:00\""}, {"TIMESTAMP(3)", "\"299058058-1-2T00:00\""}, {"TIMESTAMP(3)", "\"2024-02-20X\""}, {"ARRAY<INT>", "{}"},
-        {"ARRAY<INT>", "[\"x\"]"},  {"MAP<INT, INT>", "[1]"}, {"MAP<INT, INT>", "[[1]]"}, {"ROW<a INT>", "[1]"},
+        {"TINYINT", "128"},
+        {"INT", "1.5"},
+        {"INT", "\"\""},
+        {"INT", "true"},
+        {"BIGINT", "1e3"},
+        {"BOOLEAN", "1"},
+        {"BOOLEAN", "\"maybe\""},
+        {"DOUBLE", "\"x\""},
+        {"DECIMAL(10, 2)", "\"x\""},
+        {"BYTES", "\"abc\""},
+        {"BYTES", "\"zz\""},
+        {"BYTES", "12"},
+        {"DATE", "\"2023-02-29\""},
+        {"DATE", "19000"},
+        {"DATE", "\"2024-1\""},
+        {"TIME(3)", "\"24:00\""},
+        {"TIMESTAMP(3)", "\"2024-02-30T00:00\""},
+        {"TIMESTAMP(3)", "\"299058058-1-2T00:00\""},
+        {"TIMESTAMP(3)", "\"2024-02-20X\""},
+        {"ARRAY<INT>", "{}"},
+        {"ARRAY<INT>", "[\"x\"]"},
+        {"MAP<INT, INT>", "[1]"},
+        {"MAP<INT, INT>", "[[1]]"},
+        {"ROW<a INT>", "[1]"},
         {"ROW<a INT>", "{\"a\":\"q\"}"},
     };
     for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
@@ -371,7 +389,8 @@ static const tl_type *type_of_columns(const char *schema)
 static void lines_of_the_reference_come_back_byte_by_byte(void **state)
 {
     (void)state;
-    char *schema = fixture("types-append-parquet/input/01-schema.json"), *lines = fixture("types-append-parquet/expected.jsonl");
+    char *schema = fixture("types-append-parquet/input/01-schema.json"),
+         *lines = fixture("types-append-parquet/expected.jsonl");
     if (schema == NULL || lines == NULL)
         skip();
     tl_error err;

@@ -61,12 +61,24 @@ static void wrong_texts_are_refused_with_their_place(void **state)
         const char *text;
         const char *part;
     } cases[] = {
-        {"", "type expected"},          {"INTT", "unknown type"},           {"INT INT", "unexpected text"},
-        {"DECIMAL(39, 0)", "between 1 and 38"}, {"DECIMAL(5, 6)", "scale"}, {"CHAR(0)", "between 1"},
-        {"VARCHAR(9999999999)", "too large"}, {"TIMESTAMP(10)", "between 0 and 9"}, {"ARRAY<INT", "'>' expected"},
-        {"MAP<INT>", "',' expected"},   {"ROW<a>", "type expected"},       {"ROW<`a INT>", "quote without end"},
-        {"INT NOT", "'NULL' expected"}, {"DECIMAL(1", "')' expected"},     {"TIMESTAMP(3) WITH TIME ZONE", "'LOCAL' expected"},
-        {"ROW<INT", "type expected"},   {"DECIMAL(x)", "integer expected"}, {"VECTOR<FLOAT, 3>", "VECTOR"},
+        {"", "type expected"},
+        {"INTT", "unknown type"},
+        {"INT INT", "unexpected text"},
+        {"DECIMAL(39, 0)", "between 1 and 38"},
+        {"DECIMAL(5, 6)", "scale"},
+        {"CHAR(0)", "between 1"},
+        {"VARCHAR(9999999999)", "too large"},
+        {"TIMESTAMP(10)", "between 0 and 9"},
+        {"ARRAY<INT", "'>' expected"},
+        {"MAP<INT>", "',' expected"},
+        {"ROW<a>", "type expected"},
+        {"ROW<`a INT>", "quote without end"},
+        {"INT NOT", "'NULL' expected"},
+        {"DECIMAL(1", "')' expected"},
+        {"TIMESTAMP(3) WITH TIME ZONE", "'LOCAL' expected"},
+        {"ROW<INT", "type expected"},
+        {"DECIMAL(x)", "integer expected"},
+        {"VECTOR<FLOAT, 3>", "VECTOR"},
     };
     for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
         tl_error err = {0};
@@ -109,10 +121,11 @@ static void nesting_is_limited_in_text_and_json(void **state)
 static void json_gives_back_what_was_written(void **state)
 {
     (void)state;
-    static const char schema[] = "{\"type\":\"ROW NOT NULL\",\"fields\":[{\"id\":3,\"name\":\"a\",\"type\":\"INT NOT NULL\","
-                                 "\"description\":\"d\",\"defaultValue\":\"7\"},{\"id\":7,\"name\":\"m\",\"type\":{\"type\":\"MAP\","
-                                 "\"key\":\"STRING\",\"value\":{\"type\":\"ARRAY NOT NULL\",\"element\":{\"type\":\"MULTISET\","
-                                 "\"element\":\"DECIMAL(10, 2)\"}}}}]}";
+    static const char schema[] =
+        "{\"type\":\"ROW NOT NULL\",\"fields\":[{\"id\":3,\"name\":\"a\",\"type\":\"INT NOT NULL\","
+        "\"description\":\"d\",\"defaultValue\":\"7\"},{\"id\":7,\"name\":\"m\",\"type\":{\"type\":\"MAP\","
+        "\"key\":\"STRING\",\"value\":{\"type\":\"ARRAY NOT NULL\",\"element\":{\"type\":\"MULTISET\","
+        "\"element\":\"DECIMAL(10, 2)\"}}}}]}";
     tl_error err;
     tl_arena arena = {0};
     const tl_json *json = NULL;
@@ -137,10 +150,18 @@ static void wrong_json_is_refused(void **state)
 {
     (void)state;
     static const char *const cases[] = {
-        "7", "[]", "{}", "{\"type\":5}", "{\"type\":\"ARRAY\"}", "{\"type\":\"MAP\",\"key\":\"INT\"}", "{\"type\":\"ROW\"}",
-        "{\"type\":\"ROW\",\"fields\":[1]}", "{\"type\":\"ROW\",\"fields\":[{\"id\":1,\"type\":\"INT\"}]}",
+        "7",
+        "[]",
+        "{}",
+        "{\"type\":5}",
+        "{\"type\":\"ARRAY\"}",
+        "{\"type\":\"MAP\",\"key\":\"INT\"}",
+        "{\"type\":\"ROW\"}",
+        "{\"type\":\"ROW\",\"fields\":[1]}",
+        "{\"type\":\"ROW\",\"fields\":[{\"id\":1,\"type\":\"INT\"}]}",
         "{\"type\":\"ROW\",\"fields\":[{\"id\":1.5,\"name\":\"a\",\"type\":\"INT\"}]}",
-        "{\"type\":\"ROW\",\"fields\":[{\"id\":1,\"name\":\"a\"}]}", "{\"type\":\"THING\"}",
+        "{\"type\":\"ROW\",\"fields\":[{\"id\":1,\"name\":\"a\"}]}",
+        "{\"type\":\"THING\"}",
     };
     for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
         tl_error err = {0};
@@ -180,7 +201,8 @@ static void equality_looks_at_parameters_and_names(void **state)
 {
     (void)state;
     const tl_type *a = test_type("ROW<a INT, b ARRAY<STRING>>"), *b = test_type("ROW<a INT NOT NULL, b ARRAY<STRING>>");
-    const tl_type *c = test_type("ROW<a INT, c ARRAY<STRING>>"), *d = test_type("DECIMAL(10, 2)"), *e = test_type("DECIMAL(10, 3)");
+    const tl_type *c = test_type("ROW<a INT, c ARRAY<STRING>>"), *d = test_type("DECIMAL(10, 2)"),
+                  *e = test_type("DECIMAL(10, 3)");
     assert_true(tl_type_equal(a, b, false));
     assert_false(tl_type_equal(a, b, true));
     assert_false(tl_type_equal(a, c, false));

@@ -1,165 +1,12 @@
 /*
- * Text and JSON forms of types.
+ * Types from text: recursive descent over the bytes.
  *
- * Text: `KIND[(a[, b])] [NOT NULL]`, nested ones with angle brackets, as the reference prints them (Java: asSQLString()).
- * JSON: a scalar is that text; nested types are objects {"type":"ARRAY[ NOT NULL]","element":T} and so on.
- * Source: format reference §2; Java: DataTypeJsonParser, DataField.
+ * Grammar: the texts of type_print.c in any case, every alias of the format reference §2, `INT ARRAY` and `INT MULTISET`,
+ * ROW with parentheses, COMMENT and DEFAULT of fields. Java: DataTypeJsonParser.
  */
 #include <stdio.h>
 
-#include "types/type.h"
-
-/* ---- printing ---- */
-
-static const char *const KIND_NAMES[TL_TYPE_KIND_COUNT] = {
-    [TL_BOOLEAN] = "BOOLEAN", [TL_TINYINT] = "TINYINT",     [TL_SMALLINT] = "SMALLINT",   [TL_INT] = "INT",
-    [TL_BIGINT] = "BIGINT",   [TL_FLOAT] = "FLOAT",         [TL_DOUBLE] = "DOUBLE",       [TL_DECIMAL] = "DECIMAL",
-    [TL_CHAR] = "CHAR",       [TL_VARCHAR] = "VARCHAR",     [TL_BINARY] = "BINARY",       [TL_VARBINARY] = "VARBINARY",
-    [TL_DATE] = "DATE",       [TL_TIME] = "TIME",           [TL_TIMESTAMP] = "TIMESTAMP", [TL_TIMESTAMP_LTZ] = "TIMESTAMP",
-    [TL_ARRAY] = "ARRAY",     [TL_MAP] = "MAP",             [TL_MULTISET] = "MULTISET",   [TL_ROW] = "ROW",
-    [TL_VARIANT] = "VARIANT", [TL_BLOB] = "BLOB",
-};
-
-static tl_status append_quoted(tl_buf *buf, const char *text, char quote)
-{
-    TL_TRY(tl_buf_append_byte(buf, (uint8_t)quote));
-    for (const char *p = text; *p != '\0'; p++) {
-        TL_TRY(tl_buf_append_byte(buf, (uint8_t)*p));
-        if (*p == quote)
-            TL_TRY(tl_buf_append_byte(buf, (uint8_t)quote));
-    }
-    return tl_buf_append_byte(buf, (uint8_t)quote);
-}
-
-static tl_status format_field(const tl_field *field, tl_buf *buf)
-{
-    TL_TRY(append_quoted(buf, field->name, '`'));
-    TL_TRY(tl_buf_append_byte(buf, ' '));
-    TL_TRY(tl_type_format(field->type, buf));
-    if (field->description != NULL && field->description[0] != '\0') {
-        TL_TRY(tl_buf_append_str(buf, " COMMENT "));
-        TL_TRY(append_quoted(buf, field->description, '\''));
-    }
-    if (field->default_value != NULL) {
-        TL_TRY(tl_buf_append_str(buf, " DEFAULT "));
-        TL_TRY(tl_buf_append_str(buf, field->default_value));
-    }
-    return TL_OK;
-}
-
-static tl_status format_children(const tl_type *type, tl_buf *buf)
-{
-    int32_t n = type->kind == TL_MULTISET ? 1 : type->n_fields;
-    TL_TRY(tl_buf_append_byte(buf, '<'));
-    for (int32_t i = 0; i < n; i++) {
-        if (i > 0)
-            TL_TRY(tl_buf_append_str(buf, ", "));
-        if (type->kind == TL_ROW)
-            TL_TRY(format_field(&type->fields[i], buf));
-        else
-            TL_TRY(tl_type_format(type->fields[i].type, buf));
-    }
-    return tl_buf_append_byte(buf, '>');
-}
-
-tl_status tl_type_format(const tl_type *type, tl_buf *buf)
-{
-    const char *name = KIND_NAMES[type->kind];
-    switch (type->kind) {
-    case TL_CHAR:
-    case TL_BINARY:
-        TL_TRY(tl_buf_appendf(buf, "%s(%d)", name, type->length));
-        break;
-    case TL_VARCHAR:
-    case TL_VARBINARY:
-        if (type->length == TL_LENGTH_MAX)
-            TL_TRY(tl_buf_append_str(buf, type->kind == TL_VARCHAR ? "STRING" : "BYTES"));
-        else
-            TL_TRY(tl_buf_appendf(buf, "%s(%d)", name, type->length));
-        break;
-    case TL_DECIMAL:
-        TL_TRY(tl_buf_appendf(buf, "DECIMAL(%d, %d)", type->precision, type->scale));
-        break;
-    case TL_TIME:
-    case TL_TIMESTAMP:
-        TL_TRY(tl_buf_appendf(buf, "%s(%d)", name, type->precision));
-        break;
-    case TL_TIMESTAMP_LTZ:
-        TL_TRY(tl_buf_appendf(buf, "TIMESTAMP(%d) WITH LOCAL TIME ZONE", type->precision));
-        break;
-    case TL_ARRAY:
-    case TL_MAP:
-    case TL_MULTISET:
-    case TL_ROW:
-        TL_TRY(tl_buf_append_str(buf, name));
-        TL_TRY(format_children(type, buf));
-        break;
-    default:
-        TL_TRY(tl_buf_append_str(buf, name));
-    }
-    return type->nullable ? TL_OK : tl_buf_append_str(buf, " NOT NULL");
-}
-
-static void fields_to_json(const tl_type *row, tl_json_writer *w)
-{
-    tl_json_begin_array(w);
-    for (int32_t i = 0; i < row->n_fields; i++) {
-        const tl_field *field = &row->fields[i];
-        tl_json_begin_object(w);
-        tl_json_key(w, "id");
-        tl_json_write_int(w, field->id);
-        tl_json_key(w, "name");
-        tl_json_write_str(w, field->name);
-        tl_json_key(w, "type");
-        tl_type_to_json(field->type, w);
-        if (field->description != NULL) {
-            tl_json_key(w, "description");
-            tl_json_write_str(w, field->description);
-        }
-        if (field->default_value != NULL) {
-            tl_json_key(w, "defaultValue");
-            tl_json_write_str(w, field->default_value);
-        }
-        tl_json_end_object(w);
-    }
-    tl_json_end_array(w);
-}
-
-void tl_type_to_json(const tl_type *type, tl_json_writer *w)
-{
-    if (type->kind != TL_ARRAY && type->kind != TL_MAP && type->kind != TL_MULTISET && type->kind != TL_ROW) {
-        tl_buf text = {0};
-        if (tl_type_format(type, &text) == TL_OK)
-            tl_json_write_bytes(w, (tl_bytes_view){text.data, text.len});
-        else
-            w->status = TL_E_NOMEM;
-        tl_buf_deinit(&text);
-        return;
-    }
-    char name[32];
-    snprintf(name, sizeof name, "%s%s", KIND_NAMES[type->kind], type->nullable ? "" : " NOT NULL");
-    tl_json_begin_object(w);
-    tl_json_key(w, "type");
-    tl_json_write_str(w, name);
-    switch (type->kind) {
-    case TL_MAP:
-        tl_json_key(w, "key");
-        tl_type_to_json(type->fields[0].type, w);
-        tl_json_key(w, "value");
-        tl_type_to_json(type->fields[1].type, w);
-        break;
-    case TL_ROW:
-        tl_json_key(w, "fields");
-        fields_to_json(type, w);
-        break;
-    default:
-        tl_json_key(w, "element");
-        tl_type_to_json(type->fields[0].type, w);
-    }
-    tl_json_end_object(w);
-}
-
-/* ---- parsing text ---- */
+#include "types/types_private.h"
 
 typedef struct parser {
     tl_bytes_view text;
@@ -367,17 +214,6 @@ static tl_status parse_field(parser *p, tl_field *field)
     return TL_OK;
 }
 
-static void fields_free(tl_field *fields, int32_t n)
-{
-    for (int32_t i = 0; i < n; i++) {
-        tl_free(fields[i].name);
-        tl_type_unref(fields[i].type);
-        tl_free(fields[i].description);
-        tl_free(fields[i].default_value);
-    }
-    tl_free(fields);
-}
-
 /* ROW<a INT, b STRING>, also with parentheses. */
 static tl_status parse_row(parser *p, const tl_type **out)
 {
@@ -406,7 +242,7 @@ static tl_status parse_row(parser *p, const tl_type **out)
     }
     status = tl_type_create_row(true, (tl_field *)(void *)buf.data, n, out, p->err);
 out:
-    fields_free((tl_field *)(void *)buf.data, n);
+    tl_type__fields_free((tl_field *)(void *)buf.data, n);
     return status;
 }
 
@@ -568,117 +404,4 @@ tl_status tl_type_parse(tl_bytes_view text, const tl_type **out, tl_error *err)
         return fail(&p, "unexpected text after the type");
     *out = TL_STEAL(type);
     return TL_OK;
-}
-
-/* ---- parsing JSON ---- */
-
-static bool starts_with(tl_bytes_view text, const char *prefix)
-{
-    size_t n = strlen(prefix);
-    return text.len >= n && memcmp(text.data, prefix, n) == 0;
-}
-
-static tl_status from_json(const tl_json *json, int depth, const tl_type **out, tl_error *err);
-
-/* Copy of a member's text: NULL if absent or null. A number or boolean counts as its text, as Jackson's asText(). */
-static tl_status json_text(const tl_json *object, const char *name, char **out, tl_error *err)
-{
-    const tl_json *node = tl_json_get(object, name);
-    if (tl_json_is_null(node) || node->kind == TL_JSON_ARRAY || node->kind == TL_JSON_OBJECT)
-        return TL_OK;
-    tl_bytes_view text = node->kind == TL_JSON_STRING || node->kind == TL_JSON_NUMBER ? node->text : node->raw;
-    if (text.len > 0 && memchr(text.data, 0, text.len) != NULL)
-        return tl_error_set(err, TL_E_INVALID, "NUL in '%s' of a field", name);
-    *out = tl_strndup((const char *)text.data, text.len);
-    return *out == NULL ? tl_nomem(err, "type") : TL_OK;
-}
-
-static tl_status field_from_json(const tl_json *json, int depth, tl_field *field, tl_error *err)
-{
-    if (json->kind != TL_JSON_OBJECT)
-        return tl_error_set(err, TL_E_INVALID, "field of a ROW is no object");
-    int64_t id = -1;
-    const tl_json *id_node = tl_json_get(json, "id");
-    if (id_node != NULL && (!tl_json_int64(id_node, &id) || id < INT32_MIN || id > INT32_MAX))
-        return tl_error_set(err, TL_E_INVALID, "field of a ROW: 'id' is no integer");
-    field->id = (int32_t)id;
-    TL_TRY(json_text(json, "name", &field->name, err));
-    if (field->name == NULL)
-        return tl_error_set(err, TL_E_INVALID, "field %d of a ROW has no 'name'", field->id);
-    const tl_json *type = tl_json_get(json, "type");
-    if (type == NULL)
-        return tl_error_set(err, TL_E_INVALID, "field '%s' has no 'type'", field->name);
-    TL_TRY(tl_error_wrap(err, from_json(type, depth, &field->type, err), "field '%s'", field->name));
-    TL_TRY(json_text(json, "description", &field->description, err));
-    return json_text(json, "defaultValue", &field->default_value, err);
-}
-
-static tl_status row_from_json(const tl_json *json, int depth, bool nullable, const tl_type **out, tl_error *err)
-{
-    const tl_json *list = tl_json_get(json, "fields");
-    if (list == NULL || list->kind != TL_JSON_ARRAY)
-        return tl_error_set(err, TL_E_INVALID, "type ROW has no list of 'fields'");
-    if (list->n_children > TL_TYPE_FIELDS_MAX)
-        return tl_error_set(err, TL_E_LIMIT, "type ROW has more than %d fields", TL_TYPE_FIELDS_MAX);
-    tl_field *fields = tl_calloc((size_t)TL_MAX(list->n_children, 1), sizeof *fields);
-    if (fields == NULL)
-        return tl_nomem(err, "type");
-    int32_t n = 0;
-    tl_status status = TL_OK;
-    for (const tl_json *node = list->child; node != NULL; node = node->next) {
-        n++;
-        TL_TRY_GOTO(field_from_json(node, depth, &fields[n - 1], err));
-    }
-    status = tl_type_create_row(nullable, fields, n, out, err);
-out:
-    fields_free(fields, n);
-    return status;
-}
-
-static tl_status child_from_json(const tl_json *json, const char *name, int depth, const tl_type **out, tl_error *err)
-{
-    const tl_json *child = tl_json_get(json, name);
-    if (child == NULL)
-        return tl_error_set(err, TL_E_INVALID, "nested type has no '%s'", name);
-    return from_json(child, depth, out, err);
-}
-
-static tl_status from_json(const tl_json *json, int depth, const tl_type **out, tl_error *err)
-{
-    if (depth > TL_TYPE_DEPTH_MAX)
-        return tl_error_set(err, TL_E_LIMIT, "type nested deeper than %d levels", TL_TYPE_DEPTH_MAX);
-    if (json->kind == TL_JSON_STRING)
-        return tl_type_parse(json->text, out, err);
-    const tl_json *name = tl_json_get(json, "type");
-    if (name == NULL || name->kind != TL_JSON_STRING)
-        return tl_error_set(err, TL_E_INVALID, "type is neither a string nor an object with 'type'");
-    bool nullable = memmem(name->text.data, name->text.len, "NOT NULL", 8) == NULL;
-    TL_CLEANUP(tl_type_unrefp) const tl_type *first = NULL;
-    TL_CLEANUP(tl_type_unrefp) const tl_type *second = NULL;
-    if (starts_with(name->text, "ARRAY")) {
-        TL_TRY(child_from_json(json, "element", depth + 1, &first, err));
-        return tl_type_create_array(nullable, first, out, err);
-    }
-    if (starts_with(name->text, "MULTISET")) {
-        TL_TRY(child_from_json(json, "element", depth + 1, &first, err));
-        return tl_type_create_multiset(nullable, first, out, err);
-    }
-    if (starts_with(name->text, "MAP")) {
-        TL_TRY(child_from_json(json, "key", depth + 1, &first, err));
-        TL_TRY(child_from_json(json, "value", depth + 1, &second, err));
-        return tl_type_create_map(nullable, first, second, out, err);
-    }
-    if (starts_with(name->text, "ROW"))
-        return row_from_json(json, depth + 1, nullable, out, err);
-    if (starts_with(name->text, "VECTOR"))
-        return tl_error_set(err, TL_E_UNSUPPORTED, "type VECTOR is not supported");
-    return tl_error_set(err, TL_E_INVALID, "unknown nested type '%.*s'", (int)TL_MIN(name->text.len, 100),
-                        (const char *)name->text.data);
-}
-
-tl_status tl_type_from_json(const tl_json *json, const tl_type **out, tl_error *err)
-{
-    if (json == NULL)
-        return tl_error_set(err, TL_E_INVALID, "type is missing");
-    return from_json(json, 1, out, err);
 }
