@@ -89,11 +89,12 @@ static inline uint64_t mix(uint64_t a, uint64_t b)
 #define SEED_A UINT64_C(0xA0761D6478BD642F)
 #define SEED_B UINT64_C(0xE7037ED1A0B428DB)
 
-#define FIRST(N) (N >= 8 ? ~UINT64_C(0) : (UINT64_C(1) << (N % 8 * 8)) - 1)
-#define MASKS(N) {FIRST(N), N < 8 ? 0 : FIRST((N - 8))}
-const uint64_t tl_pq__prefix_masks[TL_PQ_PREFIX_BYTES + 1][2] = {MASKS(0),  MASKS(1),  MASKS(2),  MASKS(3),  MASKS(4),  MASKS(5),
-                                                                 MASKS(6),  MASKS(7),  MASKS(8),  MASKS(9),  MASKS(10), MASKS(11),
-                                                                 MASKS(12), MASKS(13), MASKS(14), MASKS(15), MASKS(16)};
+const uint64_t tl_pq__prefix_masks[TL_PQ_PREFIX_BYTES + 1][2] = {
+    {0, 0}, {0xff, 0}, {0xffff, 0}, {0xffffff, 0}, {0xffffffff, 0}, {0xffffffffff, 0}, {0xffffffffffff, 0},
+    {0xffffffffffffff, 0}, {UINT64_MAX, 0}, {UINT64_MAX, 0xff}, {UINT64_MAX, 0xffff}, {UINT64_MAX, 0xffffff},
+    {UINT64_MAX, 0xffffffff}, {UINT64_MAX, 0xffffffffff}, {UINT64_MAX, 0xffffffffffff}, {UINT64_MAX, 0xffffffffffffff},
+    {UINT64_MAX, UINT64_MAX},
+};
 
 /** Head of a value whose memory can be read up to `end`; the offset is left open. */
 static inline head head_of(const uint8_t *p, size_t len, const uint8_t *end)
