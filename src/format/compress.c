@@ -289,27 +289,44 @@ tl_status tl_decompress(tl_codec codec, tl_bytes_view src, uint8_t *dst, size_t 
     return codecs[codec].run(src, dst, dst_bytes, err);
 }
 
+/* A single frame says its size, as all that Parquet writers make do; otherwise 128 KiB take at least 4 bytes. */
+static bool zstd_is_plausible(tl_bytes_view src, size_t dst_bytes)
+{
+    unsigned long long bytes = ZSTD_getFrameContentSize(src.data, src.len);
+    if (bytes == ZSTD_CONTENTSIZE_ERROR)
+        return false;
+    if (bytes != ZSTD_CONTENTSIZE_UNKNOWN && bytes != dst_bytes && ZSTD_findFrameCompressedSize(src.data, src.len) == src.len)
+        return false;
+    return dst_bytes / 32769 <= src.len;
+}
+
+static bool snappy_is_plausible(tl_bytes_view src, size_t dst_bytes)
+{
+    size_t n;
+    return snappy_uncompressed_length((const char *)src.data, src.len, &n) == SNAPPY_OK && n == dst_bytes && dst_bytes / 22 <= src.len;
+}
+
 /*
  * The most that a format can expand: snappy copies 64 bytes by 3, LZ4 255 by 1, deflate 258 by 2 bits; a block of 128 KiB
  * (zstd) or 16 MiB (brotli) of one byte takes 4 bytes. bzip2 and xz have no useful bound and are not used with it.
  */
-bool tl_codec_is_plausible(tl_codec codec, size_t src_bytes, size_t dst_bytes)
+bool tl_codec_is_plausible(tl_codec codec, tl_bytes_view src, size_t dst_bytes)
 {
     switch (codec) {
     case TL_CODEC_NONE:
-        return src_bytes == dst_bytes;
+        return src.len == dst_bytes;
     case TL_CODEC_SNAPPY:
-        return dst_bytes / 22 <= src_bytes;
+        return snappy_is_plausible(src, dst_bytes);
     case TL_CODEC_LZ4_RAW:
     case TL_CODEC_LZ4_HADOOP:
-        return dst_bytes / 256 <= src_bytes;
+        return dst_bytes / 256 <= src.len;
     case TL_CODEC_GZIP:
     case TL_CODEC_DEFLATE:
-        return dst_bytes / 1033 <= src_bytes;
+        return dst_bytes / 1033 <= src.len;
     case TL_CODEC_ZSTD:
-        return dst_bytes / 32769 <= src_bytes;
+        return zstd_is_plausible(src, dst_bytes);
     case TL_CODEC_BROTLI:
-        return dst_bytes / ((size_t)4 << 20) <= src_bytes;
+        return dst_bytes / ((size_t)4 << 20) <= src.len;
     default:
         return true;
     }

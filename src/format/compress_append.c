@@ -191,7 +191,7 @@ static tl_status append_snappy(tl_bytes_view src, size_t bytes_max, tl_buf *out,
 {
     size_t n;
     if (snappy_uncompressed_length((const char *)src.data, src.len, &n) != SNAPPY_OK ||
-        !tl_codec_is_plausible(TL_CODEC_SNAPPY, src.len, n))
+        !tl_codec_is_plausible(TL_CODEC_SNAPPY, src, n))
         return corrupt(TL_CODEC_SNAPPY, err);
     if (n > bytes_max)
         return tl_error_set(err, TL_E_LIMIT, "snappy: %zu bytes, more than %zu", n, bytes_max);

@@ -10,8 +10,8 @@
 /** "zstd", "lz4_raw", … for messages. */
 const char *tl_codec_name(tl_codec codec);
 
-/** False if no stream of src_bytes can give dst_bytes: asked before a buffer is allocated on a header's word. */
-bool tl_codec_is_plausible(tl_codec codec, size_t src_bytes, size_t dst_bytes);
+/** False if `src` cannot give dst_bytes bytes: asked before a buffer is allocated on a header's word. */
+bool tl_codec_is_plausible(tl_codec codec, tl_bytes_view src, size_t dst_bytes);
 
 /** This thread's decompression context; NULL if out of memory. */
 struct ZSTD_DCtx_s *tl_codec__zstd_dctx(void);

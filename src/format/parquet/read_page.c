@@ -197,11 +197,11 @@ static tl_status decompress(tl_pq_pages *pages, tl_bytes_view body, size_t front
     return tl_decompress(pages->codec, body, pages->page + front, bytes, err);
 }
 
-static tl_status check_plausible(const tl_pq_pages *pages, size_t compressed, size_t bytes, tl_error *err)
+static tl_status check_plausible(const tl_pq_pages *pages, tl_bytes_view body, size_t bytes, tl_error *err)
 {
-    if (tl_codec_is_plausible(pages->codec, compressed, bytes))
+    if (tl_codec_is_plausible(pages->codec, body, bytes))
         return TL_OK;
-    return tl_error_set(err, TL_E_CORRUPT, "page of %zu bytes cannot have %zu bytes uncompressed", compressed, bytes);
+    return tl_error_set(err, TL_E_CORRUPT, "page of %zu bytes cannot have %zu bytes uncompressed", body.len, bytes);
 }
 
 /* A page that is compressed as a whole, or not at all. */
@@ -219,7 +219,7 @@ static tl_status load_whole(tl_pq_pages *pages, tl_bytes_view *out, tl_error *er
         *out = (tl_bytes_view){pages->page, packed};
         return TL_OK;
     }
-    TL_TRY(check_plausible(pages, packed, bytes, err));
+    TL_TRY(check_plausible(pages, (tl_bytes_view){body, packed}, bytes, err));
     TL_TRY(page_reserve(pages, bytes, err));
     *out = (tl_bytes_view){pages->page, bytes};
     return decompress(pages, (tl_bytes_view){body, packed}, 0, bytes, err);
@@ -279,7 +279,7 @@ static tl_status load_v2(tl_pq_pages *pages, tl_pq_page *out, tl_error *err)
     if (!is_compressed)
         bytes = packed;
     else if (bytes != 0)
-        TL_TRY(check_plausible(pages, packed, bytes, err));
+        TL_TRY(check_plausible(pages, (tl_bytes_view){body + levels, packed}, bytes, err));
     TL_TRY(page_reserve(pages, levels + bytes, err));
     memcpy(pages->page, body, is_compressed ? levels : levels + bytes);
     if (is_compressed && bytes != 0) /* a page of nulls may have no values at all */
