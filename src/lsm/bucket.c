@@ -104,15 +104,14 @@ static const char *compression_extension(const char *compression)
     return compression[0] == 0 ? NULL : compression;
 }
 
-char *tl_lsm__names_next(tl_lsm__names *names, const tl_lsm_config *config, bool changelog)
+char *tl_lsm__names_next(tl_lsm__names *names, const tl_lsm_config *config, const tl_lsm__file_options *options)
 {
     if (names->uuid[0] == 0)
         tl_uuid(names->uuid);
-    const char *prefix = changelog ? config->changelog_prefix : config->data_prefix;
-    const char *format = (changelog ? config->changelog_format : config->format)->name;
+    const char *prefix = options->changelog ? config->changelog_prefix : config->data_prefix;
     const char *extension = config->suffix_compression ? compression_extension(config->compression) : NULL;
     return tl_strf("%s%s-%d%s%s.%s", prefix, names->uuid, names->next++, extension == NULL ? "" : ".",
-                   extension == NULL ? "" : extension, format);
+                   extension == NULL ? "" : extension, options->format->name);
 }
 
 /* ---- lists ---- */

@@ -253,6 +253,15 @@ static tl_status rewrite_sections(task *t, const tl_section *sections, size_t n,
     return run_rewrite(t, &rw, err);
 }
 
+static tl_status same_format(const task *t, int32_t from, int32_t to, bool *out, tl_error *err)
+{
+    const tl_lsm__file_options *a = NULL, *b = NULL;
+    TL_TRY(tl_lsm__file_options_of(t->c->bucket->config, from, /* changelog= */ false, &a, err));
+    TL_TRY(tl_lsm__file_options_of(t->c->bucket->config, to, /* changelog= */ false, &b, err));
+    *out = a->format == b->format;
+    return TL_OK;
+}
+
 /* Move one file up as the changelog producer demands (LookupMergeTreeCompactRewriter#upgradeStrategy). */
 static tl_status move_up(task *t, const tl_section *section, const tl_data_file *file, tl_error *err)
 {
@@ -262,8 +271,10 @@ static tl_status move_up(task *t, const tl_section *section, const tl_data_file 
     } else if (t->config->need_lookup && file->level == 0) {
         bool keeps_values =
             tl_merge_engine_get_kind(t->config->engine) == TL_ENGINE_DEDUPLICATE && !t->config->has_sequence_field;
+        bool keeps_format = false;
+        TL_TRY(same_format(t, file->level, t->c->output_level, &keeps_format, err));
         rw.changelog = CHANGELOG_BY_LOOKUP;
-        rw.write_data = !is_top(t) && !keeps_values;
+        rw.write_data = !keeps_format || (!is_top(t) && !keeps_values);
     }
     return rw.changelog == CHANGELOG_OFF ? note_inputs(t, &rw, err) : run_rewrite(t, &rw, err);
 }

@@ -134,9 +134,6 @@ static const char *write_feature(const tl_options *options)
         const char *key;
         const char *feature;
     } set[] = {
-        {"file.format.per.level", "file formats per level (option 'file.format.per.level')"},
-        {"file.compression.per.level", "compression per level (option 'file.compression.per.level')"},
-        {"metadata.stats-mode.per.level", "statistics per level (option 'metadata.stats-mode.per.level')"},
         {"record-level.expire-time", "record-level expiration (option 'record-level.expire-time')"},
         {"data-file.external-paths", "external paths (option 'data-file.external-paths')"},
     };
@@ -166,27 +163,6 @@ static const char *write_feature(const tl_options *options)
     return NULL;
 }
 
-/* Data files of other formats: found out when a file is opened; writing is refused at once. */
-static tl_status parse_formats(tl_lsm_config *config, const tl_options *options, const char **feature, tl_error *err)
-{
-    const char *name = tl_options_get(options, "file.format");
-    const char *changelog_name = tl_options_get(options, "changelog-file.format");
-    config->format = &tl_format_parquet;
-    config->changelog_format = &tl_format_parquet;
-    const char *names[] = {name, changelog_name};
-    for (size_t i = 0; i < TL_ARRAY_LEN(names); i++) {
-        if (names[i] == NULL || strcasecmp(names[i], "parquet") == 0)
-            continue;
-        if (strcasecmp(names[i], "avro") == 0)
-            *feature = "data files in Avro (option 'file.format')";
-        else if (strcasecmp(names[i], "orc") == 0)
-            *feature = "data files in ORC (option 'file.format')";
-        else
-            return tl_error_set(err, TL_E_UNSUPPORTED, "file format '%s' is not supported yet", names[i]);
-    }
-    return TL_OK;
-}
-
 /* ---- groups of options ---- */
 
 static tl_status parse_files(tl_lsm_config *config, const tl_options *options, tl_error *err)
@@ -194,7 +170,6 @@ static tl_status parse_files(tl_lsm_config *config, const tl_options *options, t
     config->target_file_bytes = config->n_keys > 0 ? 128 * MB : 256 * MB;
     TL_TRY(opt_memory(options, "target-file-size", &config->target_file_bytes, err));
     TL_TRY(opt_string(options, "file.compression", "zstd", &config->compression, err));
-    TL_TRY(opt_string(options, "changelog-file.compression", config->compression, &config->changelog_compression, err));
     int32_t zstd_level = 1;
     TL_TRY(opt_int(options, "file.compression.zstd-level", &zstd_level, err));
     config->zstd_level = zstd_level;
@@ -342,61 +317,12 @@ static tl_status parse_changelog(tl_lsm_config *config, const tl_options *option
     return TL_OK;
 }
 
-static tl_status parse_stats_spec(const char *key, const char *text, tl_stats_spec *out, tl_error *err)
-{
-    return wrap_option(err, tl_stats_spec_parse(text, out, err), key);
-}
-
-/* Modes of the table's columns, in the order and with the precedence of Java: StatsCollectorFactories. */
-static tl_status stats_of_columns(const tl_lsm_config *config, const char *key, const char *mode, tl_stats_spec *specs,
-                                  tl_error *err)
-{
-    const tl_options *options = &config->schema->options;
-    tl_stats_spec table_spec = {TL_STATS_TRUNCATE, 16};
-    TL_TRY(parse_stats_spec(key, mode, &table_spec, err));
-    int32_t first_n = -1;
-    TL_TRY(opt_int(options, "metadata.stats-keep-first-n-columns", &first_n, err));
-    int32_t counted = 0;
-    for (int32_t i = 0; i < tl_lsm__n_columns(config); i++) {
-        bool is_key = false;
-        for (int32_t k = 0; k < config->n_keys; k++)
-            is_key |= config->key_idx[k] == i;
-        char *field_key = tl_strf("fields.%s.stats-mode", config->schema->row_type->fields[i].name);
-        if (field_key == NULL)
-            return tl_nomem(err, "options");
-        const char *field_mode = tl_options_get(options, field_key);
-        tl_status status = TL_OK;
-        if (field_mode != NULL) {
-            status = parse_stats_spec(field_key, field_mode, &specs[i], err);
-            counted++;
-        } else if (config->thin_mode && is_key) {
-            specs[i] = (tl_stats_spec){TL_STATS_TRUNCATE, TL_LSM__SYSTEM_STATS_TRUNCATE};
-        } else {
-            specs[i] = first_n >= 0 && counted >= first_n ? (tl_stats_spec){TL_STATS_NONE, 0} : table_spec;
-            counted++;
-        }
-        tl_free(field_key);
-        TL_TRY(status);
-    }
-    return TL_OK;
-}
-
 static tl_status parse_stats(tl_lsm_config *config, const tl_options *options, tl_error *err)
 {
-    size_t n = (size_t)tl_lsm__n_columns(config) + 1;
-    config->stats = tl_calloc(n, sizeof *config->stats);
-    config->changelog_stats = tl_calloc(n, sizeof *config->changelog_stats);
-    if (config->stats == NULL || config->changelog_stats == NULL)
-        return tl_nomem(err, "options");
     config->stats_dense = true;
     TL_TRY(opt_bool(options, "metadata.stats-dense-store", &config->stats_dense, err));
-    const char *mode = tl_options_get(options, "metadata.stats-mode");
-    if (mode == NULL)
-        mode = "truncate(16)";
-    TL_TRY(stats_of_columns(config, "metadata.stats-mode", mode, config->stats, err));
-    const char *changelog_mode = tl_options_get(options, "changelog-file.stats-mode");
-    return stats_of_columns(config, "changelog-file.stats-mode", changelog_mode == NULL ? mode : changelog_mode,
-                            config->changelog_stats, err);
+    config->stats_first_columns = -1;
+    return opt_int(options, "metadata.stats-keep-first-n-columns", &config->stats_first_columns, err);
 }
 
 /* ---- schema ---- */
@@ -441,6 +367,29 @@ out:
     return status;
 }
 
+/*
+ * The reference's write buffer sorts by the sequence fields ascending, whatever `sequence.field.sort-order` says
+ * (SortBufferWriteBuffer), so within one flush the largest wins; merges of files obey the option. Reproduced.
+ */
+static tl_status create_buffer_engine(tl_lsm_config *config, const int32_t *keys, tl_error *err)
+{
+    const tl_table_schema *schema = config->schema;
+    if (tl_options_get(&schema->options, "sequence.field.sort-order") == NULL) {
+        config->buffer_engine = tl_merge_engine_ref(config->engine);
+        return TL_OK;
+    }
+    tl_options options = {0};
+    tl_status status = tl_options_dup(&schema->options, &options);
+    if (status != TL_OK)
+        status = tl_nomem(err, "options");
+    else
+        (void)tl_options_remove(&options, "sequence.field.sort-order");
+    if (status == TL_OK)
+        status = tl_merge_engine_create(schema->row_type, keys, schema->n_primary_keys, &options, &config->buffer_engine, err);
+    tl_options_deinit(&options);
+    return status;
+}
+
 /* The engine is told the whole primary key, partition columns included: they are no columns to aggregate either. */
 static tl_status create_engine(tl_lsm_config *config, tl_error *err)
 {
@@ -452,11 +401,31 @@ static tl_status create_engine(tl_lsm_config *config, tl_error *err)
         keys[i] = tl_type_field_index(schema->row_type, schema->primary_keys[i]);
     tl_status status =
         tl_merge_engine_create(schema->row_type, keys, schema->n_primary_keys, &schema->options, &config->engine, err);
+    if (status == TL_OK)
+        status = create_buffer_engine(config, keys, err);
     tl_free(keys);
     TL_TRY(status);
     const int32_t *columns = NULL;
     bool descending = false;
     config->has_sequence_field = tl_merge_sequence_fields(config->engine, &columns, &descending) > 0;
+    return TL_OK;
+}
+
+/* A format that is not there is told at once, where it is known to be needed; files of others are met when they are opened. */
+static tl_status check_formats(tl_lsm_config *config, tl_error *err)
+{
+    for (int changelog = 0; changelog <= (config->n_keys > 0); changelog++) {
+        const tl_lsm__file_options *options = NULL;
+        tl_error reason = {TL_OK, 0, ""};
+        tl_status status = tl_lsm__file_options_of(config, 0, changelog != 0, &options, &reason);
+        if (status == TL_E_UNSUPPORTED && config->write_unsupported == NULL) {
+            config->write_unsupported = tl_strdup(reason.message);
+            if (config->write_unsupported == NULL)
+                return tl_nomem(err, "options");
+        } else if (status != TL_OK && status != TL_E_UNSUPPORTED) {
+            return tl_error_set(err, status, "%s", reason.message);
+        }
+    }
     return TL_OK;
 }
 
@@ -467,7 +436,6 @@ static tl_status parse_all(tl_lsm_config *config, tl_error *err)
     TL_TRY(refuse_types(config->schema->row_type, err));
     TL_TRY(parse_schema(config, err));
     const char *feature = write_feature(options);
-    TL_TRY(parse_formats(config, options, &feature, err));
     if (feature != NULL && (config->write_unsupported = tl_strdup(feature)) == NULL)
         return tl_nomem(err, "options");
     TL_TRY(parse_files(config, options, err));
@@ -478,7 +446,8 @@ static tl_status parse_all(tl_lsm_config *config, tl_error *err)
     TL_TRY(parse_stats(config, options, err));
     if (config->n_keys > 0)
         TL_TRY(create_engine(config, err));
-    return tl_lsm__layout_create(config, err);
+    TL_TRY(tl_lsm__layout_create(config, err));
+    return check_formats(config, err);
 }
 
 tl_status tl_lsm_config_create(tl_fs *fs, const tl_paths *paths, const tl_table_schema *schema, tl_lsm_config **out,
@@ -517,6 +486,7 @@ void tl_lsm_config_unref(tl_lsm_config *config)
     if (config->layout != NULL)
         tl_lsm__layout_free(config->layout, tl_lsm__n_columns(config));
     tl_merge_engine_unref(config->engine);
+    tl_merge_engine_unref(config->buffer_engine);
     tl_type_unref(config->partition_type);
     tl_fs_unref(config->fs);
     if (config->spill_fs != NULL)
@@ -529,12 +499,9 @@ void tl_lsm_config_unref(tl_lsm_config *config)
     tl_free(config->write_unsupported);
     tl_free(config->row_deduplicate_ignored);
     tl_free(config->compression);
-    tl_free(config->changelog_compression);
     tl_free(config->data_prefix);
     tl_free(config->changelog_prefix);
     tl_free(config->data_dir);
-    tl_free(config->stats);
-    tl_free(config->changelog_stats);
     tl_free(config->partition_default_name);
     tl_free(config->spill_dir);
     tl_free(config);

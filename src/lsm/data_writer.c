@@ -15,7 +15,7 @@
 
 struct tl_lsm__writer {
     tl_lsm__writer_spec spec; /* bucket: ref held */
-    const tl_format *format;
+    const tl_lsm__file_options *options;
     tl_file_writer *open; /* NULL: no open file */
     char *name;           /* of the open file */
     int64_t rows;         /* over all files, for the rhythm of the checks */
@@ -40,7 +40,11 @@ tl_status tl_lsm__writer_create(const tl_lsm__writer_spec *spec, tl_lsm__writer 
         return tl_nomem(err, "file writer");
     writer->spec = *spec;
     writer->spec.bucket = tl_lsm__bucket_ref(spec->bucket);
-    writer->format = spec->changelog ? config_of(writer)->changelog_format : config_of(writer)->format;
+    tl_status status = tl_lsm__file_options_of(spec->bucket->config, spec->level, spec->changelog, &writer->options, err);
+    if (status != TL_OK) {
+        tl_lsm__writer_free(writer);
+        return status;
+    }
     *out = writer;
     return TL_OK;
 }
@@ -75,31 +79,21 @@ int64_t tl_lsm__writer_open_bytes(const tl_lsm__writer *writer)
 
 /* ---- opening ---- */
 
-static bool any_stats(const tl_lsm__writer *writer)
-{
-    const tl_lsm_config *config = config_of(writer);
-    const tl_stats_spec *specs = writer->spec.changelog ? config->changelog_stats : config->stats;
-    bool any = config->n_keys > 0;
-    for (int32_t i = 0; i < tl_lsm__n_columns(config); i++)
-        any |= specs[i].mode != TL_STATS_NONE;
-    return any;
-}
-
 static tl_status open_file(tl_lsm__writer *writer, tl_error *err)
 {
     const tl_lsm_config *config = config_of(writer);
-    writer->name = tl_lsm__names_next(writer->spec.names, config, writer->spec.changelog);
+    writer->name = tl_lsm__names_next(writer->spec.names, config, writer->options);
     char *path = writer->name == NULL ? NULL : tl_path_join(writer->spec.bucket->dir, writer->name);
     tl_write_spec spec = {
         .row_type = config->layout->file_type,
         .field_ids = config->layout->field_ids,
-        .compression = writer->spec.changelog ? config->changelog_compression : config->compression,
+        .compression = writer->options->compression,
         .compression_level = config->zstd_level,
         .options = &config->schema->options,
-        .with_stats = any_stats(writer),
+        .with_stats = writer->options->any_stats,
     };
-    tl_status status =
-        path == NULL ? tl_nomem(err, "file name") : writer->format->create(config->fs, path, &spec, &writer->open, err);
+    tl_status status = path == NULL ? tl_nomem(err, "file name")
+                                    : writer->options->format->create(config->fs, path, &spec, &writer->open, err);
     if (status != TL_OK && path != NULL)
         (void)tl_fs_remove(config->fs, path,
                            /* err= */ NULL); /* it may have got as far as making the file; the name is ours alone */
@@ -279,16 +273,15 @@ static tl_status fill_key_stats(const tl_lsm__writer *writer, const tl_write_res
 {
     const tl_lsm_config *config = config_of(writer);
     const tl_lsm__layout *layout = config->layout;
-    const tl_stats_spec *specs = writer->spec.changelog ? config->changelog_stats : config->stats;
+    const tl_stats_spec *specs = writer->options->stats;
     stats_input in = {0};
     char **cols = NULL;
     int32_t n_cols = -1;
     tl_status status = stats_input_init(&in, config->n_keys, err);
     for (int32_t k = 0; k < config->n_keys && status == TL_OK; k++) {
         int32_t column = config->key_idx[k];
-        bool thin = layout->n_key_cols == 0;
-        stats_input_set(&in, k, &config->schema->row_type->fields[column], result, thin ? layout->first_value + column : k,
-                        thin ? specs[column] : (tl_stats_spec){TL_STATS_TRUNCATE, TL_LSM__SYSTEM_STATS_TRUNCATE});
+        int32_t file_col = layout->n_key_cols == 0 ? layout->first_value + column : k;
+        stats_input_set(&in, k, &config->schema->row_type->fields[column], result, file_col, specs[file_col]);
     }
     if (status == TL_OK)
         status = tl_simple_stats_build(in.types, in.names, in.stats, in.specs, config->n_keys, /* dense= */ false,
@@ -301,12 +294,13 @@ static tl_status fill_value_stats(const tl_lsm__writer *writer, const tl_write_r
                                   tl_error *err)
 {
     const tl_lsm_config *config = config_of(writer);
-    const tl_stats_spec *specs = writer->spec.changelog ? config->changelog_stats : config->stats;
+    const tl_stats_spec *specs = writer->options->stats;
     int32_t n = tl_lsm__n_columns(config);
     stats_input in = {0};
     tl_status status = stats_input_init(&in, n, err);
     for (int32_t i = 0; i < n && status == TL_OK; i++)
-        stats_input_set(&in, i, &config->schema->row_type->fields[i], result, config->layout->first_value + i, specs[i]);
+        stats_input_set(&in, i, &config->schema->row_type->fields[i], result, config->layout->first_value + i,
+                        specs[config->layout->first_value + i]);
     if (status == TL_OK)
         status = tl_simple_stats_build(in.types, in.names, in.stats, in.specs, n, config->stats_dense, &file->value_stats,
                                        &file->value_stats_cols, &file->n_value_stats_cols, err);

@@ -27,10 +27,11 @@ typedef struct tl_lsm_config {
     tl_table_schema *schema; /* ref held */
     int32_t *key_idx;        /* trimmed primary key in schema->row_type; n_keys == 0: append table */
     int32_t n_keys;
-    tl_merge_engine *engine;       /* NULL in append tables */
-    const tl_type *partition_type; /* ROW of the partition columns, none if unpartitioned */
-    int32_t *partition_idx;        /* per column of row_type: its index in partition_type, -1 if it is no partition column */
-    char *write_unsupported;       /* feature that only writing needs and that is not there; NULL: none */
+    tl_merge_engine *engine;        /* NULL in append tables */
+    tl_merge_engine *buffer_engine; /* of the write buffer: see config.c */
+    const tl_type *partition_type;  /* ROW of the partition columns, none if unpartitioned */
+    int32_t *partition_idx;         /* per column of row_type: its index in partition_type, -1 if it is no partition column */
+    char *write_unsupported;        /* feature that only writing needs and that is not there; NULL: none */
     tl_changelog_producer changelog_producer;
     bool row_deduplicate;
     bool *row_deduplicate_ignored; /* per column */
@@ -62,18 +63,14 @@ typedef struct tl_lsm_config {
     int32_t lookup_compact_max_interval; /* lookup-compact = gentle: level 0 is moved up each so many triggers; 0: radical */
     bool force_up_level0;
     bool force_rewrite_all;
-    const tl_format *format;
-    const tl_format *changelog_format;
-    char *compression;
-    char *changelog_compression;
+    char *compression; /* file.compression; what a file really gets depends on its level too */
     int zstd_level;
     char *data_prefix;
     char *changelog_prefix;
     char *data_dir;          /* data-file.path-directory or NULL */
     bool suffix_compression; /* file.suffix.include.compression */
     bool stats_dense;
-    tl_stats_spec *stats; /* per column of the table */
-    tl_stats_spec *changelog_stats;
+    int32_t stats_first_columns; /* metadata.stats-keep-first-n-columns; -1: all */
     bool legacy_partition_names;
     char *partition_default_name;
     int32_t compaction_min_file_num; /* append tables */

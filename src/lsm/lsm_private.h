@@ -16,7 +16,7 @@
 #define TL_LSM__KIND_FIELD_ID 2147483645
 #define TL_LSM__SYSTEM_STATS_TRUNCATE 128 /* code points, for _KEY_* whatever the options say (§5) */
 
-/* ---- config.c, layout.c: columns of the data files ---- */
+/* ---- layout.c, file_options.c: columns and options of data files ---- */
 
 /** Columns of the data files that this table writes, and how the columns of older files map to today's (§8). */
 typedef struct tl_lsm__layout {
@@ -28,7 +28,9 @@ typedef struct tl_lsm__layout {
     int32_t kind_col;        /* -1 in append tables */
     int32_t first_value;     /* the first column of the table */
     const tl_type *key_type; /* ROW of the trimmed primary key; arity 0 in append tables */
-    pthread_mutex_t lock;    /* guards `schemas` */
+    pthread_mutex_t lock;    /* guards all below; what is there once stays as it is */
+    tl_arena arena;
+    struct tl_lsm__file_options *file_options;
     struct tl_lsm__file_schema **schemas;
     size_t n_schemas;
 } tl_lsm__layout;
@@ -44,6 +46,20 @@ tl_status tl_lsm__layout_create(tl_lsm_config *config, tl_error *err);
 void tl_lsm__layout_free(tl_lsm__layout *layout, int32_t n_columns);
 /** Borrowed from the config. Thread-safe. */
 tl_status tl_lsm__file_schema_of(tl_lsm_config *config, int64_t schema_id, const tl_lsm__file_schema **out, tl_error *err);
+/** How files of a level are written. */
+typedef struct tl_lsm__file_options {
+    struct tl_lsm__file_options *next;
+    int32_t level;
+    bool changelog;
+    const tl_format *format;
+    const char *compression;
+    tl_stats_spec *stats; /* per column of the file */
+    bool any_stats;
+} tl_lsm__file_options;
+
+/** Borrowed from the config. Thread-safe. TL_E_UNSUPPORTED for formats that are not there. */
+tl_status tl_lsm__file_options_of(tl_lsm_config *config, int32_t level, bool changelog, const tl_lsm__file_options **out,
+                                  tl_error *err);
 /** Number of columns of the table. */
 static inline int32_t tl_lsm__n_columns(const tl_lsm_config *config)
 {
@@ -76,7 +92,7 @@ typedef struct tl_lsm__names {
     char uuid[37];
     int32_t next;
 } tl_lsm__names;
-char *tl_lsm__names_next(tl_lsm__names *names, const tl_lsm_config *config, bool changelog);
+char *tl_lsm__names_next(tl_lsm__names *names, const tl_lsm_config *config, const tl_lsm__file_options *options);
 
 /** All or nothing. */
 tl_status tl_lsm__list_add_all(tl_file_list *list, const tl_file_list *from, tl_error *err);

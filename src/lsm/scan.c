@@ -327,10 +327,6 @@ static tl_status open_inner(file_reader *r, const tl_predicate *pred, const tl_l
         TL_TRY_GOTO(split_predicate(r, pred, err));
     const tl_format *format = NULL;
     TL_TRY_GOTO(tl_format_of_file(r->file->name, &format, err));
-    if (format != &tl_format_parquet) {
-        status = tl_error_set(err, TL_E_UNSUPPORTED, "data files in format '%s' are not supported yet", format->name);
-        goto out;
-    }
     path = tl_lsm__bucket_file_path(scan->bucket, r->file);
     if (path == NULL) {
         status = tl_nomem(err, "file path");

@@ -145,8 +145,9 @@ static void sorted_deinit(sorted *s)
 static tl_status sort_memory(const tl_lsm__buffer *buffer, sorted *out, tl_error *err)
 {
     const tl_lsm_config *config = config_of(buffer);
-    return tl_merge_sort_groups(config->engine, config->key_idx, config->n_keys, (const tl_batch *const *)buffer->batches,
-                                buffer->n_batches, &out->refs, &out->starts, &out->n_groups, err);
+    return tl_merge_sort_groups(config->buffer_engine, config->key_idx, config->n_keys,
+                                (const tl_batch *const *)buffer->batches, buffer->n_batches, &out->refs, &out->starts,
+                                &out->n_groups, err);
 }
 
 /* Groups from `g` on that hold about `rows_max` records (at least one group). */
@@ -162,7 +163,7 @@ static tl_status merge_chunk(const tl_lsm__buffer *buffer, const sorted *s, uint
                              tl_error *err)
 {
     tl_groups groups = {(const tl_batch *const *)buffer->batches, buffer->n_batches, s->refs, s->starts + from, to - from};
-    return tl_merge_groups(config_of(buffer)->engine, &groups, /* always_call= */ false, out, err);
+    return tl_merge_groups(config_of(buffer)->buffer_engine, &groups, /* always_call= */ false, out, err);
 }
 
 static tl_status gather_chunk(const tl_lsm__buffer *buffer, const sorted *s, uint32_t from, uint32_t to, tl_batch **out,
@@ -199,7 +200,7 @@ static tl_status flush_memory(tl_lsm__buffer *buffer, tl_lsm__writer *data, tl_l
 
 static bool merges_in_parts(const tl_lsm_config *config)
 {
-    return tl_merge_engine_get_kind(config->engine) == TL_ENGINE_DEDUPLICATE &&
+    return tl_merge_engine_get_kind(config->buffer_engine) == TL_ENGINE_DEDUPLICATE &&
            config->changelog_producer != TL_CHANGELOG_INPUT;
 }
 
@@ -243,7 +244,7 @@ static tl_status open_runs(const tl_lsm__buffer *buffer, size_t first, const tl_
 {
     const tl_lsm_config *config = config_of(buffer);
     size_t n = buffer->n_runs - first;
-    tl_merge_spec spec = {.engine = config->engine, .key_idx = config->key_idx, .n_keys = config->n_keys, .hook = hook};
+    tl_merge_spec spec = {.engine = config->buffer_engine, .key_idx = config->key_idx, .n_keys = config->n_keys, .hook = hook};
     TL_CLEANUP(tl_freep) tl_merge_input *inputs = tl_calloc(n, sizeof(*inputs));
     if (inputs == NULL)
         return tl_nomem(err, "write buffer");
