@@ -693,6 +693,7 @@ static void what_cannot_be_written_is_refused(void **state)
     expect_failure("ROW<a ARRAY<INT NOT NULL>>", "ROW<a ARRAY<INT>>", "", TL_E_INVALID, "column 'a': field 'element' is NOT NULL");
     expect_failure("ROW<a MAP<INT, INT>>", "ROW<a MAP<INT, INT>>", "", TL_E_INVALID, "null key");
     expect_failure("ROW<a INT>", "ROW<a BIGINT>", "", TL_E_INVALID, "column 'a' has another type");
+    expect_failure("ROW<a ARRAY<INT>>", "ROW<a ARRAY<STRING>>", "", TL_E_INVALID, "column 'a' has another type");
     expect_failure("ROW<a INT, b INT>", "ROW<a INT>", "", TL_E_INVALID, "a batch of 1 columns");
     expect_failure("ROW<a DECIMAL(5, 1)>", "ROW<a DECIMAL(18, 1)>", "parquet.enable.dictionary=maybe", TL_E_INVALID, "parquet.enable.dictionary");
     expect_failure("ROW<a INT>", "ROW<a INT>", "parquet.page.size=0", TL_E_INVALID, "parquet.page.size");

@@ -375,6 +375,17 @@ static tl_status write_batch(tl_pq_writer *writer, const tl_batch *batch, tl_err
     return TL_OK;
 }
 
+/** A column's buffers have the shape of the type; below the top level, too. */
+static bool column_fits(const tl_column *col, const tl_type *type)
+{
+    if (col->phys != tl_type_phys(type) || (col->n_children != 0 && col->n_children != type->n_fields))
+        return false;
+    for (int32_t i = 0; i < col->n_children; i++)
+        if (!column_fits(col->children[i], type->fields[i].type))
+            return false;
+    return true;
+}
+
 static tl_status check_batch(const tl_pq_writer *writer, const tl_batch *batch, tl_error *err)
 {
     if (writer->is_finished || writer->is_broken)
@@ -383,7 +394,7 @@ static tl_status check_batch(const tl_pq_writer *writer, const tl_batch *batch, 
         return tl_error_set(err, TL_E_INVALID, "a batch of %d columns does not fit a file of %d", batch->n_cols, writer->row_type->n_fields);
     for (int32_t i = 0; i < batch->n_cols; i++) {
         const tl_field *field = &writer->row_type->fields[i];
-        if (batch->cols[i]->phys != tl_type_phys(field->type))
+        if (!column_fits(batch->cols[i], field->type))
             return tl_error_set(err, TL_E_INVALID, "column '%s' has another type than the file's", field->name);
     }
     return TL_OK;

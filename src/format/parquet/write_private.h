@@ -8,7 +8,8 @@
  *   write_schema.c   ROW type -> schema elements and leaves (names, field ids, levels)
  *   write_options.c  table options -> tl_pq_write_options
  *   write_nested.c   ARRAY, MAP, ROW -> repetition and definition levels and the positions of the leaf's values
- *   write_leaf.c     pages of one leaf: when they end, how they are encoded, what the indexes say about them
+ *   write_leaf.c     values and levels of one leaf, gathered to pages; the chunk's pages
+ *   write_page.c     a page: choosing its encoding, encoding and compressing it, what the indexes say about it
  *   write_values.c   column values -> dense values in PLAIN form
  *   write_dict.c     dictionaries
  *   write_stats.c    smallest and largest values, of pages, chunks and the file
@@ -307,15 +308,23 @@ tl_status tl_pq__leaf_append_flat(tl_pq_leaf *leaf, const tl_column *col, int64_
  */
 tl_status tl_pq__leaf_append_nested(tl_pq_leaf *leaf, const tl_column *col, const uint32_t *sel, int64_t values, const uint8_t *reps,
                                     const uint8_t *defs, int64_t levels, int64_t rows, tl_error *err);
-/** End the page in the making, if it has rows. */
-tl_status tl_pq__leaf_end_page(tl_pq_leaf *leaf, tl_error *err);
 /** Bytes that the leaf would add to the file now: compressed pages, and the page in the making as it is. */
 int64_t tl_pq__leaf_bytes(const tl_pq_leaf *leaf);
-/** Encoding of the leaf's pages that have no dictionary. */
-tl_pq_encoding tl_pq__encoding_without_dictionary(const tl_pq_leaf *leaf);
 /** Ready for the next row group; the file's statistics take the chunk's in. */
 tl_status tl_pq__leaf_next_chunk(tl_pq_leaf *leaf, tl_error *err);
 void tl_pq__leaf_deinit(tl_pq_leaf *leaf);
+
+/* ---- pages (write_page.c) ---- */
+
+/** End the page in the making, if it has rows. */
+tl_status tl_pq__leaf_end_page(tl_pq_leaf *leaf, tl_error *err);
+/** Encoding of the leaf's pages that have no dictionary. */
+tl_pq_encoding tl_pq__encoding_without_dictionary(const tl_pq_leaf *leaf);
+/** Room for `count` more numbers behind those of the page in the making. */
+tl_status tl_pq__leaf_reserve_ids(tl_pq_leaf *leaf, int64_t count, uint32_t **out);
+/** The page in the making, and those to come, are PLAIN. What the page added to the dictionary is cut off when that is written. */
+tl_status tl_pq__leaf_give_up_dictionary(tl_pq_leaf *leaf);
+tl_status tl_pq__leaf_nomem(const tl_pq_leaf *leaf, tl_error *err);
 
 /* ---- values (write_values.c) ---- */
 
