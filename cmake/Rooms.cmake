@@ -45,6 +45,7 @@ tl_room(stream tl_sql)
 
 include(cmake/DuckDB.cmake OPTIONAL)
 include(cmake/Program.cmake OPTIONAL)
+include(cmake/Examples.cmake)
 if(TL_TESTS)
   enable_testing()
   include(cmake/Tests.cmake OPTIONAL)
