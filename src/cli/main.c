@@ -27,6 +27,14 @@ static bool is_help(const char *word)
 static int help_of(int argc, char **argv)
 {
     int words;
+    if (argc > 0 && strcmp(argv[0], "--man") == 0) {
+        cli_print_manual(stdout);
+        return CLI_EXIT_OK;
+    }
+    if (argc > 0 && strcmp(argv[0], "--markdown") == 0) {
+        cli_print_markdown(stdout);
+        return CLI_EXIT_OK;
+    }
     const cli_command *command = argc > 0 ? cli_find_command(argc, argv, &words) : NULL;
     if (argc > 0 && command == NULL)
         return unknown_command(argv[0]);
