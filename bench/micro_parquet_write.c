@@ -4,6 +4,8 @@
  *
  *   micro_parquet_write [rows] [repetitions]
  *
+ * Build by hand against the libraries of a Release build.
+ *
  * `orders` is a file of a primary-key table as a flush writes it: the order-status stream of the shared benchmark (15 columns,
  * about 110 bytes a row; its generator's distributions), sorted by key, with the key and system columns before them. The
  * other lines are files of one column each, to tell what a type and an encoding cost.
