@@ -159,7 +159,7 @@ static tl_status open_merged(bucket_reader *r, const tl_section *section, tl_err
                           .n_keys = r->bucket->config->n_keys,
                           .drop_deletes = !r->keep_deletes,
                           .batch_rows = r->batch_rows,
-                          .hook = r->bucket->config->need_lookup ? &tl_lsm__lookup_read_hook : NULL};
+                          .hook = tl_lsm__reads_lowest_level(r->bucket->config) ? &tl_lsm__lookup_read_hook : NULL};
     TL_CLEANUP(tl_freep) tl_merge_input *inputs = tl_calloc(section->n_runs, sizeof(*inputs));
     if (inputs == NULL)
         return tl_nomem(err, "read");

@@ -83,7 +83,7 @@ static tl_status open_section(const task *t, const tl_section *section, const tl
         TL_TRY(make_scan(t, drop_deletes, &scan, err));
         return tl_lsm__run_open(scan, section->runs[0].items, section->runs[0].n, TL_LSM__PUSH_NONE, out, err);
     }
-    if (hook == NULL && t->config->need_lookup)
+    if (hook == NULL && tl_lsm__reads_lowest_level(t->config))
         hook = &tl_lsm__lookup_read_hook;
     tl_merge_spec spec = {.engine = t->config->engine,
                           .key_idx = t->config->key_idx,
@@ -113,6 +113,11 @@ static tl_status stream_section(const task *t, const rewrite *rw, const tl_secti
     }
 }
 
+static bool is_first_row(const tl_lsm_config *config)
+{
+    return tl_merge_engine_get_kind(config->engine) == TL_ENGINE_FIRST_ROW;
+}
+
 static int64_t level0_rows(const rewrite *rw)
 {
     int64_t rows = 0;
@@ -139,14 +144,17 @@ static tl_status open_writers(task *t, const rewrite *rw, tl_lsm__writer **data,
     if (produce)
         TL_TRY(tl_lsm__writer_create(&spec, &changelog->writer, err));
     if (rw->changelog == CHANGELOG_BY_LOOKUP && t->c->older.n > 0)
-        TL_TRY(tl_lsm__older_create(t->c->bucket, &t->c->older, level0_rows(rw), &changelog->older, err));
+        TL_TRY(tl_lsm__older_create(t->c->bucket, &t->c->older, level0_rows(rw), /* keys_only= */ is_first_row(t->config),
+                                    &changelog->older, err));
     return TL_OK;
 }
 
 static tl_status stream_all(task *t, const rewrite *rw, tl_lsm__writer *data, tl_lsm__changelog *changelog, tl_error *err)
 {
     tl_group_hook hook, *use = NULL;
-    if (rw->changelog == CHANGELOG_BY_LOOKUP)
+    if (rw->changelog == CHANGELOG_BY_LOOKUP && is_first_row(t->config))
+        tl_lsm__first_row_hook(changelog, use = &hook);
+    else if (rw->changelog == CHANGELOG_BY_LOOKUP)
         tl_lsm__lookup_changelog_hook(changelog, use = &hook);
     else if (rw->changelog == CHANGELOG_BY_FULL_COMPACTION)
         tl_lsm__full_changelog_hook(changelog, use = &hook);

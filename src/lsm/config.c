@@ -98,9 +98,6 @@ static tl_status refuse_features(const tl_options *options, tl_error *err)
         if (opt_is_true(options, flags[i].key))
             return unsupported(err, flags[i].feature, flags[i].key);
     }
-    const char *engine = tl_options_get(options, "merge-engine");
-    if (engine != NULL && enum_equal(engine, "first-row"))
-        return unsupported(err, "the first-row merge engine is", "merge-engine");
     return TL_OK;
 }
 
@@ -312,7 +309,10 @@ static tl_status parse_changelog(tl_lsm_config *config, const tl_options *option
     if (config->row_deduplicate_ignored == NULL)
         return tl_nomem(err, "options");
     TL_TRY(opt_bool(options, "force-lookup", &config->force_lookup, err));
-    config->need_lookup = config->n_keys > 0 && (config->force_lookup || config->changelog_producer == TL_CHANGELOG_LOOKUP);
+    const char *engine = tl_options_get(options, "merge-engine");
+    bool lookup = config->force_lookup || config->changelog_producer == TL_CHANGELOG_LOOKUP ||
+                  (engine != NULL && enum_equal(engine, "first-row"));
+    config->need_lookup = config->n_keys > 0 && lookup;
     parse_ignored_fields(config, tl_options_get(options, "changelog-producer.row-deduplicate-ignore-fields"));
     return TL_OK;
 }

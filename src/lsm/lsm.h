@@ -40,7 +40,8 @@ typedef struct tl_lsm_config {
     bool write_only;
     bool thin_mode;
     bool force_lookup;
-    bool need_lookup; /* lookup changelog or force-lookup: level 0 never lingers, reads see the lowest level only (§13) */
+    bool need_lookup; /* lookup changelog, first-row or force-lookup: level 0 never lingers, reads see the lowest level only
+                         (§13) */
     bool has_sequence_field;    /* sequence.field */
     bool unaware_bucket;        /* append table with bucket = -1 */
     bool bucket_append_ordered; /* bucket-append-ordered */

@@ -60,6 +60,12 @@ typedef struct tl_lsm__file_options {
 /** Borrowed from the config. Thread-safe. TL_E_UNSUPPORTED for formats that are not there. */
 tl_status tl_lsm__file_options_of(tl_lsm_config *config, int32_t level, bool changelog, const tl_lsm__file_options **out,
                                   tl_error *err);
+/** Reads and merges in lookup mode see, per key, level 0 and the lowest other level (§13); not with first-row, which needs no
+ * such rule. */
+static inline bool tl_lsm__reads_lowest_level(const tl_lsm_config *config)
+{
+    return config->need_lookup && tl_merge_engine_get_kind(config->engine) != TL_ENGINE_FIRST_ROW;
+}
 /** Number of columns of the table. */
 static inline int32_t tl_lsm__n_columns(const tl_lsm_config *config)
 {
@@ -251,6 +257,11 @@ typedef struct tl_lsm__changelog {
     int32_t max_level;      /* full-compaction only: of the options */
 } tl_lsm__changelog;
 void tl_lsm__lookup_changelog_hook(tl_lsm__changelog *changelog, tl_group_hook *out);
+/** Merge engine first-row: rows of keys that are there already vanish, the others are told as new. */
+void tl_lsm__first_row_hook(tl_lsm__changelog *changelog, tl_group_hook *out);
+/** Before-images (tl_lsm__older_find()) of the keys of `n` groups: `asked` counts groups, ascending. */
+tl_status tl_lsm__find_older(tl_lsm__changelog *changelog, const tl_groups *groups, const uint32_t *asked, uint32_t n,
+                             tl_rowref *found, tl_error *err);
 void tl_lsm__full_changelog_hook(tl_lsm__changelog *changelog, tl_group_hook *out);
 /** Producer `input`: every record of the groups goes into the changelog, in order. */
 void tl_lsm__input_changelog_hook(tl_lsm__changelog *changelog, tl_group_hook *out);
@@ -265,9 +276,10 @@ extern const tl_group_hook tl_lsm__keep_all_hook;
 /**
  * @param files      files of levels > 0, any order; refs taken
  * @param key_count  about how many keys will be asked for: decides between reading through and looking up
+ * @param keys_only  only whether a key is there matters: the batches found hold nothing but keys
  */
-tl_status tl_lsm__older_create(tl_lsm__bucket *bucket, const tl_file_list *files, int64_t key_count, tl_lsm__older **out,
-                               tl_error *err);
+tl_status tl_lsm__older_create(tl_lsm__bucket *bucket, const tl_file_list *files, int64_t key_count, bool keys_only,
+                               tl_lsm__older **out, tl_error *err);
 void tl_lsm__older_free(tl_lsm__older *older);
 /**
  * Records of `n` keys, ascending and larger than those of the calls before; refs[i].src counts the batches of

@@ -323,31 +323,37 @@ static tl_status lookup_call_init(lookup_call *call, const tl_groups *groups, tl
     return TL_OK;
 }
 
+tl_status tl_lsm__find_older(tl_lsm__changelog *changelog, const tl_groups *groups, const uint32_t *asked, uint32_t n,
+                             tl_rowref *found, tl_error *err)
+{
+    const tl_lsm_config *config = changelog->bucket->config;
+    TL_CLEANUP(tl_freep) tl_rowref *refs = tl_alloc(((size_t)n + 1) * sizeof(*refs));
+    TL_CLEANUP(tl_freep) const tl_column **srcs = tl_alloc((size_t)groups->n_sources * sizeof(*srcs));
+    TL_CLEANUP(tl_freep) tl_column **keys = tl_calloc((size_t)config->n_keys, sizeof(*keys));
+    if (refs == NULL || srcs == NULL || keys == NULL)
+        return tl_nomem(err, "lookup");
+    for (uint32_t i = 0; i < n; i++)
+        refs[i] = groups->refs[groups->starts[asked[i]]];
+    tl_status status = TL_OK;
+    for (int32_t k = 0; k < config->n_keys && status == TL_OK; k++) {
+        for (uint32_t s = 0; s < groups->n_sources; s++)
+            srcs[s] = groups->sources[s]->cols[config->key_idx[k]];
+        status = tl_column_gather_multi(config->layout->key_type->fields[k].type, srcs, refs, n, &keys[k], err);
+    }
+    if (status == TL_OK)
+        status = tl_lsm__older_find(changelog->older, (const tl_column *const *)keys, n, found, err);
+    for (int32_t k = 0; k < config->n_keys; k++)
+        tl_column_unref(keys[k]);
+    return status;
+}
+
 /* Look the keys of the asked groups up; found records become `before`, their batches sources. */
 static tl_status look_up(tl_lsm__changelog *changelog, const tl_groups *groups, lookup_call *call, tl_error *err)
 {
-    const tl_lsm_config *config = changelog->bucket->config;
     uint32_t n_found = 0;
     const tl_batch *const *found = NULL;
     if (call->n_asked > 0 && changelog->older != NULL) {
-        TL_CLEANUP(tl_freep) tl_rowref *refs = tl_alloc((size_t)call->n_asked * sizeof(*refs));
-        TL_CLEANUP(tl_freep) const tl_column **srcs = tl_alloc((size_t)groups->n_sources * sizeof(*srcs));
-        TL_CLEANUP(tl_freep) tl_column **keys = tl_calloc((size_t)config->n_keys, sizeof(*keys));
-        if (refs == NULL || srcs == NULL || keys == NULL)
-            return tl_nomem(err, "lookup");
-        for (uint32_t i = 0; i < call->n_asked; i++)
-            refs[i] = groups->refs[groups->starts[call->asked[i]]];
-        tl_status status = TL_OK;
-        for (int32_t k = 0; k < config->n_keys && status == TL_OK; k++) {
-            for (uint32_t s = 0; s < groups->n_sources; s++)
-                srcs[s] = groups->sources[s]->cols[config->key_idx[k]];
-            status = tl_column_gather_multi(config->layout->key_type->fields[k].type, srcs, refs, call->n_asked, &keys[k], err);
-        }
-        if (status == TL_OK)
-            status = tl_lsm__older_find(changelog->older, (const tl_column *const *)keys, call->n_asked, call->found, err);
-        for (int32_t k = 0; k < config->n_keys; k++)
-            tl_column_unref(keys[k]);
-        TL_TRY(status);
+        TL_TRY(tl_lsm__find_older(changelog, groups, call->asked, call->n_asked, call->found, err));
         found = tl_lsm__older_batches(changelog->older, &n_found);
         for (uint32_t i = 0; i < call->n_asked; i++) {
             if (call->found[i].row != TL_ROW_NULL)

@@ -103,15 +103,17 @@ static tl_status group_by_level(tl_lsm__older *older, const tl_file_list *files,
 }
 
 static tl_status create(tl_lsm__older *older, tl_lsm__bucket *bucket, const tl_file_list *files, int64_t key_count,
-                        tl_error *err)
+                        bool keys_only, tl_error *err)
 {
-    int32_t n_columns = tl_lsm__n_columns(bucket->config);
+    const tl_lsm_config *config = bucket->config;
+    int32_t n_columns = keys_only ? config->n_keys : tl_lsm__n_columns(config);
     TL_CLEANUP(tl_freep) int32_t *columns = tl_alloc((size_t)(n_columns + 1) * sizeof(*columns));
     if (columns == NULL)
         return tl_nomem(err, "lookup");
     for (int32_t i = 0; i < n_columns; i++)
-        columns[i] = i;
+        columns[i] = keys_only ? config->key_idx[i] : i;
     TL_TRY(tl_lsm__scan_create(bucket, columns, n_columns, /* pred= */ NULL, &older->scan, err));
+    older->scan->with_kind = older->scan->with_seq = !keys_only;
     TL_TRY(group_by_level(older, files, err));
     for (size_t i = 0; i < older->n_levels; i++) {
         older_level *level = &older->levels[i];
@@ -125,13 +127,13 @@ static tl_status create(tl_lsm__older *older, tl_lsm__bucket *bucket, const tl_f
     return TL_OK;
 }
 
-tl_status tl_lsm__older_create(tl_lsm__bucket *bucket, const tl_file_list *files, int64_t key_count, tl_lsm__older **out,
-                               tl_error *err)
+tl_status tl_lsm__older_create(tl_lsm__bucket *bucket, const tl_file_list *files, int64_t key_count, bool keys_only,
+                               tl_lsm__older **out, tl_error *err)
 {
     tl_lsm__older *older = tl_calloc(1, sizeof *older);
     if (older == NULL)
         return tl_nomem(err, "lookup");
-    tl_status status = create(older, bucket, files, key_count, err);
+    tl_status status = create(older, bucket, files, key_count, keys_only, err);
     if (status != TL_OK) {
         tl_lsm__older_free(older);
         return status;

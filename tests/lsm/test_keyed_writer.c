@@ -5,7 +5,7 @@
  */
 #include "lsm_support.h"
 
-typedef enum engine { DEDUPLICATE, SEQUENCE, PARTIAL, AGGREGATION, GROUP } engine;
+typedef enum engine { DEDUPLICATE, SEQUENCE, PARTIAL, AGGREGATION, GROUP, FIRST_ROW } engine;
 
 typedef struct setup {
     engine engine;
@@ -105,6 +105,8 @@ static void model_content(engine e, const rows *history, size_t n, rows *out)
             case GROUP:
                 fold_group(&acc, r);
                 break;
+            case FIRST_ROW:
+                break;
             }
         }
         if (!tl_kind_is_retract(acc.kind))
@@ -148,6 +150,7 @@ static void open_world(world *w, setup s, uint64_t seed)
         [PARTIAL] = {"merge-engine", "partial-update", "ignore-delete", "true", NULL},
         [AGGREGATION] = {"merge-engine", "aggregation", "fields.a.aggregate-function", "sum", "fields.b.aggregate-function",
                          "max", NULL},
+        [FIRST_ROW] = {"merge-engine", "first-row", "ignore-delete", "true", NULL},
         [GROUP] = {"merge-engine", "partial-update", "fields.s.sequence-group", "a,b", NULL},
     };
     for (int i = 0; by_engine[s.engine][i] != NULL; i++)
@@ -177,6 +180,8 @@ static uint8_t random_kind(world *w)
     engine e = w->setup.engine;
     if (e == DEDUPLICATE || e == PARTIAL)
         return (uint8_t)(test_random(&w->rng) % 4);
+    if (e == FIRST_ROW) /* tells records as they came: a +U would not replay */
+        return test_random(&w->rng) % 4 == 0 ? TL_KIND_DELETE : TL_KIND_INSERT;
     return test_random(&w->rng) % 3 == 0 ? TL_KIND_UPDATE_AFTER : TL_KIND_INSERT;
 }
 
@@ -379,6 +384,8 @@ HISTORY_TEST(aggregation_sums, AGGREGATION, "none")
 HISTORY_TEST(aggregation_with_lookup_changelog, AGGREGATION, "lookup")
 HISTORY_TEST(aggregation_with_full_compaction_changelog, AGGREGATION, "full-compaction")
 HISTORY_TEST(sequence_group_with_lookup_changelog, GROUP, "lookup")
+HISTORY_TEST(first_row_keeps_the_first, FIRST_ROW, "none")
+HISTORY_TEST(first_row_tells_new_keys, FIRST_ROW, "lookup")
 HISTORY_TEST(sequence_group_keeps_the_newest, GROUP, "none")
 
 static void write_only_tables_never_compact(void **state)
@@ -428,6 +435,8 @@ int main(void)
         cmocka_unit_test(aggregation_with_full_compaction_changelog),
         cmocka_unit_test(sequence_group_with_lookup_changelog),
         cmocka_unit_test(sequence_group_keeps_the_newest),
+        cmocka_unit_test(first_row_keeps_the_first),
+        cmocka_unit_test(first_row_tells_new_keys),
         cmocka_unit_test(write_only_tables_never_compact),
         cmocka_unit_test(hundreds_of_spilled_runs_make_one_flush),
     };
