@@ -388,7 +388,8 @@ static tl_status partial_add_late(list_reduce *r, list_value *acc, list_value *i
     TL_CLEANUP(tl_freep) tl_rowref *before = tl_alloc(bytes);
     if (before == NULL)
         return tl_nomem(r->col->err, "merge");
-    memcpy(before, r->composites + *base * n_fields, bytes);
+    if (bytes > 0)
+        memcpy(before, r->composites + *base * n_fields, bytes);
     TL_TRY(partial_rows(r, keys, input, *base));
     for (size_t i = 0; i < n_before * n_fields; i++)
         if (before[i].row != TL_ROW_NULL)

@@ -79,6 +79,7 @@ typedef struct tl_merge_spec {
     const int32_t *key_idx; /* key columns in the inputs' row type */
     int32_t n_keys;
     bool drop_deletes;      /* leave results of kind -U and -D out */
+    bool buffer_order;      /* the inputs are parts of one write buffer: order of records as in tl_merge_sort_groups() */
     int64_t batch_rows;     /* 0: TL_BATCH_ROWS */
     const tl_group_hook *hook; /* NULL: none */
 } tl_merge_spec;
@@ -87,7 +88,8 @@ typedef struct tl_merge_spec {
 tl_status tl_merge_open(const tl_type *row_type, const tl_merge_spec *spec, tl_merge_input *inputs, int32_t n, tl_reader **out, tl_error *err);
 
 /**
- * Sort the records of a buffer (one or more batches) by (key, user sequence, seq) and group them: what a flush needs.
+ * Sort the records of a buffer (one or more batches) by (key, user sequence, seq) and group them: what a flush needs. The
+ * user sequence is ascending here even if sequence.field.sort-order is descending, as in the reference's write buffer.
  * Outputs are tl_free'd by the caller. `order` semantics as tl_groups.
  */
 tl_status tl_merge_sort_groups(const tl_merge_engine *engine, const int32_t *key_idx, int32_t n_keys, const tl_batch *const *batches,

@@ -202,7 +202,8 @@ static inline bool merge_is_null(const merge_column *col, tl_rowref ref)
 
 /* ---- order ---- */
 
-/** Compare two records of one key: user sequence fields, then sequence number. */
-int tl_merge__compare_records(const tl_merge_engine *engine, const tl_batch *const *sources, tl_rowref a, tl_rowref b);
+/** As tl_merge_order_records(); `buffer` for the order of the write buffer, which is ascending whatever the options say. */
+tl_status tl_merge__order_records(const tl_merge_engine *engine, bool buffer, const tl_batch *const *sources, tl_rowref *refs, uint32_t n,
+                                  tl_error *err);
 
 #endif

@@ -1,17 +1,28 @@
 /*
  * Order of the records of one key: user sequence fields (nulls first in both directions), then sequence number. And the
  * sort of a write buffer into groups. Format reference §11; Java: UserDefinedSeqComparator, SortBufferWriteBuffer.
+ *
+ * The reference's write buffer knows no `sequence.field.sort-order`: within a flush the order is ascending, and only between
+ * files it is as the option says. Fixture sequence-descending pins that.
  */
 #include "merge/merge_private.h"
 
 #define INSERTION_MAX 16
 
-int tl_merge__compare_records(const tl_merge_engine *engine, const tl_batch *const *sources, tl_rowref a, tl_rowref b)
+/* Records and their order. */
+typedef struct record_order {
+    const int32_t *fields; /* sequence.field */
+    int32_t n_fields;
+    bool descending;
+    const tl_batch *const *sources;
+} record_order;
+
+static int compare_records(const record_order *o, tl_rowref a, tl_rowref b)
 {
-    const tl_batch *x = sources[a.src], *y = sources[b.src];
-    for (int32_t i = 0; i < engine->n_sequence_fields; i++) {
-        int32_t c = engine->sequence_fields[i];
-        int order = tl_column_compare(x->cols[c], a.row, y->cols[c], b.row, engine->sequence_descending, /* nulls_first= */ true);
+    const tl_batch *x = o->sources[a.src], *y = o->sources[b.src];
+    for (int32_t i = 0; i < o->n_fields; i++) {
+        int32_t c = o->fields[i];
+        int order = tl_column_compare(x->cols[c], a.row, y->cols[c], b.row, o->descending, /* nulls_first= */ true);
         if (order != 0)
             return order;
     }
@@ -19,40 +30,39 @@ int tl_merge__compare_records(const tl_merge_engine *engine, const tl_batch *con
     return (a_seq > b_seq) - (a_seq < b_seq);
 }
 
-static void order_few(const tl_merge_engine *engine, const tl_batch *const *sources, tl_rowref *refs, uint32_t n)
+static void order_few(const record_order *o, tl_rowref *refs, uint32_t n)
 {
     for (uint32_t i = 1; i < n; i++) {
         tl_rowref ref = refs[i];
         uint32_t at = i;
-        for (; at > 0 && tl_merge__compare_records(engine, sources, refs[at - 1], ref) > 0; at--)
+        for (; at > 0 && compare_records(o, refs[at - 1], ref) > 0; at--)
             refs[at] = refs[at - 1];
         refs[at] = ref;
     }
 }
 
-static void merge_halves(const tl_merge_engine *engine, const tl_batch *const *sources, const tl_rowref *in, uint32_t half, uint32_t n,
-                         tl_rowref *out)
+static void merge_halves(const record_order *o, const tl_rowref *in, uint32_t half, uint32_t n, tl_rowref *out)
 {
     uint32_t a = 0, b = half;
     for (uint32_t i = 0; i < n; i++) {
-        bool first = b == n || (a < half && tl_merge__compare_records(engine, sources, in[a], in[b]) <= 0);
+        bool first = b == n || (a < half && compare_records(o, in[a], in[b]) <= 0);
         out[i] = first ? in[a++] : in[b++];
     }
 }
 
 /* Bottom-up merge sort: one key may have all the records of a buffer. */
-static tl_status order_many(const tl_merge_engine *engine, const tl_batch *const *sources, tl_rowref *refs, uint32_t n, tl_error *err)
+static tl_status order_many(const record_order *o, tl_rowref *refs, uint32_t n, tl_error *err)
 {
     TL_CLEANUP(tl_freep) tl_rowref *scratch = tl_alloc(n * sizeof *scratch);
     if (scratch == NULL)
         return tl_nomem(err, "merge");
     for (uint32_t from = 0; from < n; from += INSERTION_MAX)
-        order_few(engine, sources, refs + from, TL_MIN(INSERTION_MAX, n - from));
+        order_few(o, refs + from, TL_MIN(INSERTION_MAX, n - from));
     tl_rowref *in = refs, *out = scratch;
     for (uint64_t width = INSERTION_MAX; width < n; width *= 2) {
         for (uint64_t from = 0; from < n; from += 2 * width) {
             uint32_t len = (uint32_t)TL_MIN(2 * width, n - from);
-            merge_halves(engine, sources, in + from, (uint32_t)TL_MIN(width, len), len, out + from);
+            merge_halves(o, in + from, (uint32_t)TL_MIN(width, len), len, out + from);
         }
         tl_rowref *swap = in;
         in = out;
@@ -63,17 +73,24 @@ static tl_status order_many(const tl_merge_engine *engine, const tl_batch *const
     return TL_OK;
 }
 
-tl_status tl_merge_order_records(const tl_merge_engine *engine, const tl_batch *const *sources, tl_rowref *refs, uint32_t n, tl_error *err)
+tl_status tl_merge__order_records(const tl_merge_engine *engine, bool buffer, const tl_batch *const *sources, tl_rowref *refs, uint32_t n,
+                                  tl_error *err)
 {
+    record_order o = {engine->sequence_fields, engine->n_sequence_fields, engine->sequence_descending && !buffer, sources};
     bool sorted = true;
     for (uint32_t i = 1; i < n && sorted; i++)
-        sorted = tl_merge__compare_records(engine, sources, refs[i - 1], refs[i]) <= 0;
+        sorted = compare_records(&o, refs[i - 1], refs[i]) <= 0;
     if (sorted)
         return TL_OK;
     if (n > INSERTION_MAX)
-        return order_many(engine, sources, refs, n, err);
-    order_few(engine, sources, refs, n);
+        return order_many(&o, refs, n, err);
+    order_few(&o, refs, n);
     return TL_OK;
+}
+
+tl_status tl_merge_order_records(const tl_merge_engine *engine, const tl_batch *const *sources, tl_rowref *refs, uint32_t n, tl_error *err)
+{
+    return tl_merge__order_records(engine, /* buffer= */ false, sources, refs, n, err);
 }
 
 /* ---- the sort of a buffer ---- */
@@ -183,7 +200,8 @@ static tl_status sort_buffer(buffer_sort *s, const int32_t *key_idx, int32_t n_k
         return TL_OK;
     for (uint32_t g = 0; g < s->n_groups; g++)
         if (s->starts[g + 1] - s->starts[g] > 1)
-            TL_TRY(tl_merge_order_records(s->engine, s->batches, s->refs + s->starts[g], s->starts[g + 1] - s->starts[g], err));
+            TL_TRY(tl_merge__order_records(s->engine, /* buffer= */ true, s->batches, s->refs + s->starts[g],
+                                           s->starts[g + 1] - s->starts[g], err));
     return TL_OK;
 }
 

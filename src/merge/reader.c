@@ -35,6 +35,7 @@ typedef struct merge_reader {
     int32_t *key_idx;
     int32_t n_keys;
     bool drop_deletes;
+    bool buffer_order;
     uint32_t batch_rows;
     tl_group_hook hook; /* merge NULL: none */
     const tl_column **key_cols; /* scratch */
@@ -216,7 +217,7 @@ static tl_status collect_group(merge_reader *m, tl_error *err)
     m->n_groups++;
     if (m->n_refs - from > 1) {
         m->wins = 0;
-        return tl_merge_order_records(m->engine, m->source_batches, m->refs + from, m->n_refs - from, err);
+        return tl_merge__order_records(m->engine, m->buffer_order, m->source_batches, m->refs + from, m->n_refs - from, err);
     }
     return TL_OK;
 }
@@ -435,6 +436,7 @@ tl_status tl_merge_open(const tl_type *row_type, const tl_merge_spec *spec, tl_m
     m->engine = tl_merge_engine_ref((tl_merge_engine *)spec->engine);
     m->n_keys = spec->n_keys;
     m->drop_deletes = spec->drop_deletes;
+    m->buffer_order = spec->buffer_order;
     m->batch_rows = (uint32_t)(spec->batch_rows <= 0 ? TL_BATCH_ROWS : TL_MIN(spec->batch_rows, 1 << 20));
     if (spec->hook != NULL)
         m->hook = *spec->hook;

@@ -290,9 +290,11 @@ static int by_key_and_seq(const void *a, const void *b)
 }
 
 /* What the model makes of the history, as text in key order. */
-static tl_buf expected_text(const fixture *f, bool always_call, bool deletes)
+static tl_buf expected_text(const fixture *f, bool buffer, bool always_call, bool deletes)
 {
     tl_buf out = {0};
+    model m = f->tc->model;
+    m.sequence_descending = m.sequence_descending && !buffer; /* a flush sorts in ascending order */
     model_record **sorted = malloc(((size_t)f->n + 1) * sizeof *sorted);
     for (int i = 0; i < f->n; i++)
         sorted[i] = &f->records[i];
@@ -300,8 +302,8 @@ static tl_buf expected_text(const fixture *f, bool always_call, bool deletes)
     for (int from = 0, to; from < f->n; from = to) {
         for (to = from + 1; to < f->n && sorted[to]->key == sorted[from]->key; to++)
             continue;
-        model_order(&f->tc->model, sorted + from, to - from);
-        model_record merged = model_merge(&f->tc->model, sorted + from, to - from, always_call), *one = &merged;
+        model_order(&m, sorted + from, to - from);
+        model_record merged = model_merge(&m, sorted + from, to - from, always_call), *one = &merged;
         tl_batch *batch = to_batch(f->tc, f->type, &one, 1);
         append_text(&out, batch, deletes);
         tl_batch_free(batch);
@@ -363,7 +365,7 @@ static void check_groups(const fixture *f, bool always_call, uint64_t *rng)
     tl_batch **batches = calloc((size_t)f->n + 1, sizeof *batches), *merged = NULL;
     uint32_t n_batches = cut_batches(f, batches, rng), n_groups = 0, *starts = NULL;
     tl_rowref *refs = NULL;
-    tl_buf got = {0}, wanted = expected_text(f, always_call, true);
+    tl_buf got = {0}, wanted = expected_text(f, /* buffer= */ true, always_call, true);
     const tl_batch *const *sources = (const tl_batch *const *)batches;
     assert_ok(tl_merge_sort_groups(f->engine, &key_column, 1, sources, n_batches, &refs, &starts, &n_groups, &err), &err);
     tl_groups groups = {sources, n_batches, refs, starts, n_groups};
@@ -419,10 +421,16 @@ static void check_merge(const fixture *f, int n_runs, bool drop_deletes, bool by
         inputs[r] = (tl_merge_input){make_run(f, mine, n, rng), r};
     }
     int64_t batch_rows = test_random(rng) % 2 ? 0 : 1 + (int64_t)(test_random(rng) % 40);
-    tl_merge_spec spec = {.engine = f->engine, .key_idx = &key_column, .n_keys = 1, .drop_deletes = drop_deletes, .batch_rows = batch_rows};
+    bool buffer_order = test_random(rng) % 3 == 0;
+    tl_merge_spec spec = {.engine = f->engine,
+                          .key_idx = &key_column,
+                          .n_keys = 1,
+                          .drop_deletes = drop_deletes,
+                          .buffer_order = buffer_order,
+                          .batch_rows = batch_rows};
     tl_reader *reader = NULL;
     assert_ok(tl_merge_open(f->type, &spec, inputs, n_runs, &reader, &err), &err);
-    tl_buf got = {0}, wanted = expected_text(f, false, !drop_deletes);
+    tl_buf got = {0}, wanted = expected_text(f, buffer_order, false, !drop_deletes);
     for (;;) {
         tl_batch *batch = NULL;
         assert_ok(tl_reader_next(reader, &batch, &err), &err);
