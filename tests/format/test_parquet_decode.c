@@ -213,6 +213,9 @@ static void cut_runs_end_early(void **state)
     assert_false(tl_pq__rle_u32(&rle, 1, out));
     tl_pq__rle_init(&rle, (tl_bytes_view){endless, 11}, 8);
     assert_false(tl_pq__rle_u32(&rle, 1, out));
+    uint8_t too_wide[2 + TL_PQ_SLACK] = {20, 8}; /* a run's value fills a byte, of which only 3 bits may be set */
+    tl_pq__rle_init(&rle, (tl_bytes_view){too_wide, 2}, 3);
+    assert_false(tl_pq__rle_u32(&rle, 1, out));
     tl_pq__rle_init(&rle, (tl_bytes_view){endless, 0}, 1);
     assert_true(tl_pq__rle_u32(&rle, 0, out));
 }

@@ -44,6 +44,8 @@ static bool next_run(tl_pq_rle *rle)
         rle->value = 0;
         memcpy(&rle->value, rle->p, value_bytes);
         rle->p += value_bytes;
+        if (rle->width < 32 && rle->value >> rle->width != 0)
+            return false; /* callers rely on values of `width` bits */
         rle->left = (int64_t)count;
     }
     return true;
