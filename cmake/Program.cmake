@@ -32,3 +32,6 @@ target_link_libraries(tidelake_program PRIVATE tl_api)
 
 include(cmake/Library.cmake)
 include(cmake/Install.cmake)
+if(TL_TESTS)
+  include(cmake/ProgramTests.cmake)
+endif()

@@ -187,6 +187,8 @@ TIDELAKE_API tl_status tidelake_writer_commit(tidelake_writer *writer, const tid
 TIDELAKE_API tl_status tidelake_writer_prepare(tidelake_writer *writer, tidelake_bytes **out, size_t *n, tl_error *err);
 TIDELAKE_API tl_status tidelake_commit_prepared(tidelake_table *table, const char *commit_user, const tidelake_bytes *messages, size_t n,
                                                 const tidelake_commit_options *options, tidelake_commit_result *result, tl_error *err);
+/** Remove the files of messages that will not be committed. */
+TIDELAKE_API tl_status tidelake_abort_prepared(tidelake_table *table, const tidelake_bytes *messages, size_t n, tl_error *err);
 
 /* ---- rows from files ---- */
 

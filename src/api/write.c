@@ -207,22 +207,28 @@ tl_status tidelake_writer_prepare(tidelake_writer *w, tidelake_bytes **out, size
     return status;
 }
 
+static tl_status deserialize(const tidelake_bytes *pieces, size_t n, tl_commit_messages *out, tl_error *err)
+{
+    out->items = tl_calloc(n + 1, sizeof *out->items);
+    if (out->items == NULL)
+        return tl_nomem(err, "messages");
+    out->cap = n + 1;
+    for (size_t i = 0; i < n; i++) {
+        tl_status status = tl_commit_message_deserialize((tl_bytes_view){pieces[i].data, pieces[i].len}, &out->items[i], err);
+        TL_TRY(tl_error_wrap(err, status, "commit message %zu", i));
+        out->n++;
+    }
+    return TL_OK;
+}
+
 tl_status tidelake_commit_prepared(tidelake_table *table, const char *commit_user, const tidelake_bytes *pieces, size_t n,
                                    const tidelake_commit_options *options, tidelake_commit_result *result, tl_error *err)
 {
     tl_commit_messages messages = {0};
-    messages.items = tl_calloc(n + 1, sizeof *messages.items);
-    if (messages.items == NULL)
-        return tl_nomem(err, "messages");
-    messages.cap = n + 1;
-    tl_status status = TL_OK;
-    for (size_t i = 0; i < n && status == TL_OK; i++) {
-        status = tl_commit_message_deserialize((tl_bytes_view){pieces[i].data, pieces[i].len}, &messages.items[i], err);
-        messages.n += status == TL_OK;
-    }
     tl_options properties = {0};
     tl_commit_spec spec;
     tl_commit_result done = {0};
+    tl_status status = deserialize(pieces, n, &messages, err);
     if (status == TL_OK)
         status = fill_commit(options, commit_user, TL_COMMIT_BATCH, &properties, &spec, err);
     if (status == TL_OK)
@@ -231,7 +237,17 @@ tl_status tidelake_commit_prepared(tidelake_table *table, const char *commit_use
         tell(&done, result);
     tl_options_deinit(&properties);
     tl_commit_messages_deinit(&messages);
-    return status;
+    return tl_error_wrap(err, status, "table '%s.%s'", table->db, table->name);
+}
+
+tl_status tidelake_abort_prepared(tidelake_table *table, const tidelake_bytes *pieces, size_t n, tl_error *err)
+{
+    tl_commit_messages messages = {0};
+    tl_status status = deserialize(pieces, n, &messages, err);
+    if (status == TL_OK)
+        tl_table_abort(table->table, &messages);
+    tl_commit_messages_deinit(&messages);
+    return tl_error_wrap(err, status, "table '%s.%s'", table->db, table->name);
 }
 
 tl_status tidelake_compact(tidelake_table *table, const char *commit_user, int full, int threads, tidelake_commit_result *result, tl_error *err)

@@ -1,0 +1,21 @@
+# Tests of what is delivered: the libraries, the headers, the installation, the program. Those of the rooms: Tests.cmake.
+enable_testing()
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+# tl_script_test(NAME command...): a test that needs no building of its own; TL_SANITIZE builds leave it to the plain ones
+# where PLAIN is given (programs of others cannot be linked with libraries that want a sanitizer's run-time).
+function(tl_script_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "PLAIN" "" "COMMAND")
+  if(arg_PLAIN AND TL_SANITIZE)
+    return()
+  endif()
+  add_test(NAME ${name} COMMAND ${arg_COMMAND})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+endfunction()
+
+tl_script_test(api/headers COMMAND ${CMAKE_SOURCE_DIR}/tests/api/headers.sh ${CMAKE_SOURCE_DIR} ${CMAKE_C_COMPILER})
+if(TL_SQL)
+  tl_script_test(api/symbols COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/api/symbols.py ${CMAKE_SOURCE_DIR}
+                 $<TARGET_FILE:tidelake_shared> $<TARGET_FILE:tidelake_static>)
+endif()
+tl_script_test(api/install PLAIN COMMAND ${CMAKE_SOURCE_DIR}/tests/api/install.sh ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR} ${CMAKE_C_COMPILER})
