@@ -7,6 +7,8 @@
  */
 #include "table/table_private.h"
 
+#include <strings.h>
+
 #include "base/json.h"
 
 void tl_changes_deinit(tl_changes *changes)
@@ -53,6 +55,16 @@ static tl_status move_names(tl_names *from, tl_names *to, tl_error *err)
         TL_TRY(tl_names_add(to, from->items[i], err));
     tl_names_deinit(from);
     return TL_OK;
+}
+
+tl_status tl_table__check_manifest_format(const tl_table *table, tl_error *err)
+{
+    const char *format = tl_table__option_or_default(&table->schema->options, "manifest.format");
+    char name[256];
+    if (strcasecmp(format, "avro") == 0)
+        return TL_OK;
+    return tl_error_set(err, TL_E_UNSUPPORTED, "table %s: not supported: writing manifests in another format than avro (option 'manifest.format' = '%s')",
+                        tl_table__full_name(table, name), format);
 }
 
 tl_status tl_table__manifest_writer(tl_table *table, tl_manifest_writer *out, tl_error *err)
@@ -461,7 +473,9 @@ static tl_status run(rounds *r, const tl_changes *changes, int64_t *snapshot_id,
 tl_status tl_commit__try(const tl_attempt *attempt, const tl_changes *changes, int64_t *snapshot_id, int32_t *retries, tl_error *err)
 {
     rounds r = {.attempt = attempt, .table = attempt->table};
-    tl_status status = tl_table__manifest_writer(attempt->table, &r.writer, err);
+    tl_status status = tl_table__check_writable(attempt->table, err);
+    if (status == TL_OK)
+        status = tl_table__manifest_writer(attempt->table, &r.writer, err);
     if (status == TL_OK)
         status = run(&r, changes, snapshot_id, retries, err);
     rounds_deinit(&r);

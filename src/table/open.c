@@ -91,7 +91,7 @@ static tl_status travel_schema(tl_table *table, tl_error *err)
     return TL_OK;
 }
 
-static tl_status load_schema(tl_table *table, const tl_options *dynamic, tl_error *err)
+static tl_status load_schema(tl_table *table, const tl_options *dynamic, bool travel, tl_error *err)
 {
     char name[256];
     TL_CLEANUP(tl_table_schema_unrefp) tl_table_schema *latest = NULL;
@@ -102,7 +102,8 @@ static tl_status load_schema(tl_table *table, const tl_options *dynamic, tl_erro
     TL_TRY(check_dynamic(latest, dynamic, err));
     TL_TRY(tl_table__schema_dup(latest, &table->schema, err));
     TL_TRY(lay_over(table->schema, dynamic, err));
-    TL_TRY(travel_schema(table, err));
+    if (travel)
+        TL_TRY(travel_schema(table, err));
     if (dynamic != NULL && dynamic->count > 0)
         TL_TRY(tl_table__validate(table->schema, err));
     return TL_OK;
@@ -192,8 +193,22 @@ static tl_status refuse_features(const tl_table *table, tl_error *err)
     tl_table__full_name(table, name);
     const tl_options *opts = &table->schema->options;
     const char *missing = NULL;
+    if (type_has(table->schema->row_type, TL_VARIANT, 0))
+        missing = "columns of type VARIANT";
+    else if (type_has(table->schema->row_type, TL_BLOB, 0))
+        missing = "columns of type BLOB";
+    if (missing != NULL)
+        return tl_error_set(err, TL_E_UNSUPPORTED, "table %s: not supported: %s", name, missing);
+    return tl_error_wrap(err, tl_table__refuse_options(opts, err), "table %s", name);
+}
+
+tl_status tl_table__check_writable(const tl_table *table, tl_error *err)
+{
+    const tl_options *opts = &table->schema->options;
+    const char *missing = NULL;
+    char name[256];
     if (table->bucket_mode == TL_BUCKETS_DYNAMIC) {
-        missing = "dynamic buckets (bucket = -1 with a primary key)";
+        missing = "writing dynamic buckets (bucket = -1 with a primary key)";
         for (int32_t i = 0; i < table->schema->n_partition_keys; i++) {
             bool in_key = false;
             for (int32_t k = 0; k < table->schema->n_primary_keys; k++)
@@ -202,18 +217,20 @@ static tl_status refuse_features(const tl_table *table, tl_error *err)
                 missing = "cross-partition upsert (a primary key without the partition columns)";
         }
     } else if (table->bucket_mode == TL_BUCKETS_POSTPONE) {
-        missing = "postponed buckets (bucket = -2)";
-    } else if (table->schema->n_primary_keys > 0 &&
-               strcasecmp(tl_table__option_or_default(opts, "merge-engine"), "first-row") == 0) {
-        missing = "the merge engine first-row";
-    } else if (type_has(table->schema->row_type, TL_VARIANT, 0)) {
-        missing = "columns of type VARIANT";
-    } else if (type_has(table->schema->row_type, TL_BLOB, 0)) {
-        missing = "columns of type BLOB";
+        missing = "writing postponed buckets (bucket = -2)";
+    } else if (tl_table__option_bool(opts, "row-tracking.enabled")) {
+        missing = "writing tables with row tracking";
     }
     if (missing != NULL)
-        return tl_error_set(err, TL_E_UNSUPPORTED, "table %s: not supported: %s", name, missing);
-    return tl_error_wrap(err, tl_table__refuse_options(opts, err), "table %s", name);
+        return tl_error_set(err, TL_E_UNSUPPORTED, "table %s: not supported: %s", tl_table__full_name(table, name), missing);
+    const char *format = tl_table__option_or_default(opts, "file.format");
+    const char *compression = tl_table__option_or_default(opts, "file.compression");
+    if (strcasecmp(format, "parquet") == 0 && strcasecmp(compression, "lz4") == 0)
+        return tl_error_set(err, TL_E_UNSUPPORTED,
+                            "table %s: Parquet with 'file.compression' = 'lz4' needs a native library in the reference and cannot be read by "
+                            "it: use lz4_raw",
+                            tl_table__full_name(table, name));
+    return tl_table__check_manifest_format(table, err);
 }
 
 static tl_status derive_reading(tl_table *table, tl_error *err)
@@ -229,7 +246,8 @@ static tl_status derive_reading(tl_table *table, tl_error *err)
     return tl_system__row_type(table->system, table->schema->row_type, &table->schema->options, &table->row_type, err);
 }
 
-static tl_status open_parts(tl_table *table, tl_catalog *catalog, const char *db, const char *object, const tl_options *dynamic, tl_error *err)
+static tl_status open_parts(tl_table *table, tl_catalog *catalog, const char *db, const char *object, const tl_options *dynamic,
+                            bool streaming, tl_error *err)
 {
     TL_CLEANUP(tl_freep) char *branch = NULL;
     TL_CLEANUP(tl_freep) char *system = NULL;
@@ -248,7 +266,8 @@ static tl_status open_parts(tl_table *table, tl_catalog *catalog, const char *db
         if (table->system == NULL)
             return tl_error_set(err, TL_E_NOT_FOUND, "table %s.%s has no system table '%s'", db, table->name, system);
     }
-    TL_TRY(load_schema(table, dynamic, err));
+    /* System tables travel also when they are followed, as in the reference. */
+    TL_TRY(load_schema(table, dynamic, !streaming || table->system != NULL, err));
     TL_TRY(derive_keys(table, err));
     TL_TRY(derive_buckets(table, err));
     bool metadata_only = table->system != NULL && table->system->rows != NULL;
@@ -259,7 +278,8 @@ static tl_status open_parts(tl_table *table, tl_catalog *catalog, const char *db
     return derive_reading(table, err);
 }
 
-tl_status tl_table_open(tl_catalog *catalog, const char *db, const char *name, const tl_options *dynamic, tl_table **out, tl_error *err)
+static tl_status open_table(tl_catalog *catalog, const char *db, const char *name, const tl_options *dynamic, bool streaming, tl_table **out,
+                            tl_error *err)
 {
     TL_CLEANUP(tl_table_freep) tl_table *table = tl_calloc(1, sizeof *table);
     if (table == NULL)
@@ -268,9 +288,20 @@ tl_status tl_table_open(tl_catalog *catalog, const char *db, const char *name, c
     table->catalog = catalog;
     table->fs = tl_fs_ref(tl_catalog_fs(catalog));
     table->last_identifier = INT64_MIN;
-    TL_TRY(open_parts(table, catalog, db, name, dynamic, err));
+    TL_TRY(open_parts(table, catalog, db, name, dynamic, streaming, err));
     *out = TL_STEAL(table);
     return TL_OK;
+}
+
+tl_status tl_table_open(tl_catalog *catalog, const char *db, const char *name, const tl_options *dynamic, tl_table **out, tl_error *err)
+{
+    return open_table(catalog, db, name, dynamic, /* streaming= */ false, out, err);
+}
+
+tl_status tl_table_open_streaming(tl_catalog *catalog, const char *db, const char *name, const tl_options *dynamic, tl_table **out,
+                                  tl_error *err)
+{
+    return open_table(catalog, db, name, dynamic, /* streaming= */ true, out, err);
 }
 
 void tl_table_free(tl_table *table)
@@ -381,32 +412,14 @@ tl_status tl_table__schema(tl_table *table, int64_t id, const tl_table_schema **
     return status;
 }
 
-/*
- * Files are read by name. Under another schema that is right if every column of the table has the same name and type there, or
- * neither its id nor its name is there (it was added later and is null). Anything else needs a mapping by id and casts.
- */
-static tl_status check_file_schema(tl_table *table, const tl_data_file *file, tl_error *err)
+bool tl_table__is_first_row(const tl_table *table)
 {
-    if (file->schema_id == table->schema->id)
-        return TL_OK;
-    const tl_table_schema *schema = NULL;
-    TL_TRY(tl_table__schema(table, file->schema_id, &schema, err));
-    const tl_type *mine = table->schema->row_type;
-    for (int32_t i = 0; i < mine->n_fields; i++) {
-        int32_t by_id = tl_type_field_index_by_id(schema->row_type, mine->fields[i].id);
-        int32_t by_name = tl_type_field_index(schema->row_type, mine->fields[i].name);
-        if (by_id == by_name && (by_id < 0 || tl_type_equal(mine->fields[i].type, schema->row_type->fields[by_id].type, false)))
-            continue;
-        return tl_error_set(err, TL_E_UNSUPPORTED,
-                            "file '%s' of schema %lld: not supported: schema evolution (column '%s' was renamed, replaced or changed its type)",
-                            file->name, (long long)file->schema_id, mine->fields[i].name);
-    }
-    return TL_OK;
+    return table->n_keys > 0 && strcasecmp(tl_table__option_or_default(&table->schema->options, "merge-engine"), "first-row") == 0;
 }
 
 tl_status tl_table__check_file(tl_table *table, const tl_data_file *file, tl_error *err)
 {
-    TL_TRY(check_file_schema(table, file, err));
+    (void)table;
     if (file->n_write_cols >= 0)
         return tl_error_set(err, TL_E_UNSUPPORTED, "file '%s' holds some of its columns: not supported: data evolution", file->name);
     return TL_OK;

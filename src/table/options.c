@@ -34,8 +34,8 @@ static const tl_option_def options[] = {
     {"scan.fallback-delta-branch", "string", NULL, R, "Branch that holds deltas of a chain table.", false, NULL},
     {"chain-table.chain-partition-keys", "string", NULL, R, "Partition columns along which a chain table is chained.", false, NULL},
     {"file.format", "string", "parquet", E, "Format of data files.", false, NULL},
-    {"file.compression.per.level", "map", NULL, R, "Compression by level, `0:lz4,1:zstd`.", false, NULL},
-    {"file.format.per.level", "map", NULL, R, "Format by level, `0:avro,3:parquet`.", false, NULL},
+    {"file.compression.per.level", "map", NULL, E, "Compression by level, `0:lz4,1:zstd`.", false, NULL},
+    {"file.format.per.level", "map", NULL, E, "Format by level, `0:avro,3:parquet`.", false, NULL},
     {"file.compression", "string", "zstd", E, "Compression of data files.", false, NULL},
     {"file.compression.zstd-level", "integer", "1", E, "Level of zstd for data files and manifests.", false, NULL},
     {"data-file.prefix", "string", "data-", E, "How names of data files begin.", false, NULL},
@@ -188,7 +188,7 @@ static const tl_option_def options[] = {
     {"incremental-between-tag-to-snapshot", "boolean", "false", E, "Take the tags of incremental-between as their snapshots.", false, NULL},
     {"end-input.check-partition-expire", "boolean", "false", N, "Expire partitions at the end of the input.", false, NULL},
     {"metadata.stats-mode", "string", "truncate(16)", E, "Statistics of columns: none, counts, truncate(n), full.", false, NULL},
-    {"metadata.stats-mode.per.level", "map", NULL, R, "Statistics by level.", false, NULL},
+    {"metadata.stats-mode.per.level", "map", NULL, E, "Statistics by level.", false, NULL},
     {"metadata.stats-dense-store", "boolean", "true", E, "Leave columns without statistics out of manifests.", false, NULL},
     {"metadata.stats-keep-first-n-columns", "integer", "-1", E, "Statistics of the first columns only.", false, NULL},
     {"commit.callbacks", "string", "", R, "Classes called after a commit.", false, NULL},
@@ -266,7 +266,7 @@ static const tl_option_def options[] = {
     {"clustering.history-partition.idle-to-full-sort", "duration", NULL, N, "Idle time after which an old partition is sorted.", false, NULL},
     {"clustering.incremental.optimize-write", "boolean", "false", N, "Cluster while writing.", false, NULL},
     {"clustering.incremental.mode", "enum", "global_sort", N, "How incremental clustering sorts.", false, NULL},
-    {"row-tracking.enabled", "boolean", "false", R, "Give every row an id.", true, NULL},
+    {"row-tracking.enabled", "boolean", "false", N, "Give every row an id; such tables can be read, not written.", true, NULL},
     {"data-evolution.enabled", "boolean", "false", R, "Files that hold some columns of rows of other files.", true, NULL},
     {"snapshot.ignore-empty-commit", "boolean", NULL, E, "A commit without changes makes no snapshot.", false, NULL},
     {"index-file-in-data-file-dir", "boolean", "false", N, "Index files lie beside the data files.", true, NULL},
@@ -353,14 +353,49 @@ static bool is_default(const tl_option_def *def, const char *value)
     return strcasecmp(def->default_value, value) == 0;
 }
 
+/* What a refused option stands for, by the beginning of its key: the name that a user finds in the list of features. */
+static const struct {
+    const char *key;
+    const char *feature;
+} features[] = {
+    {"deletion-vectors.", "deletion vectors"},
+    {"data-evolution.", "data evolution"},
+    {"scan.fallback-branch", "fallback branch"},
+    {"scan.primary-branch", "fallback branch"},
+    {"lookup.remote-file.", "look-up files beside data files"},
+    {"blob", "blobs"},
+    {"vector", "vectors"},
+    {"variant.", "shredded variants"},
+    {"data-file.external-paths", "external paths"},
+    {"chain-table.", "chain tables"},
+    {"scan.fallback-", "chain tables"},
+    {"clustering.incremental", "incremental clustering"},
+    {"pk-clustering-override", "clustering instead of key order"},
+    {"record-level.", "record-level expiry"},
+    {"commit.callbacks", "commit callbacks"},
+    {"tag.callbacks", "tag callbacks"},
+    {"query-auth.", "query authorisation"},
+    {"scan.ignore-", "reading over broken files"},
+    {"incremental-to-auto-tag", "automatic tags"},
+    {"stream-scan-mode", "special streaming scans"},
+};
+
+static const char *feature_of(const tl_option_def *def)
+{
+    for (size_t i = 0; i < TL_ARRAY_LEN(features); i++) {
+        if (strncmp(def->key, features[i].key, strlen(features[i].key)) == 0)
+            return features[i].feature;
+    }
+    return "this option";
+}
+
 tl_status tl_table__refuse_options(const tl_options *opts, tl_error *err)
 {
     for (size_t i = 0; i < opts->count; i++) {
         const tl_option_def *def = tl_option_find(opts->keys[i]);
         if (def == NULL || def->effect != TL_OPTION_REFUSED || is_default(def, opts->values[i]))
             continue;
-        return tl_error_set(err, TL_E_UNSUPPORTED, "option '%s' = '%s' needs a feature that is not there: %s", def->key, opts->values[i],
-                            def->description);
+        return tl_error_set(err, TL_E_UNSUPPORTED, "not supported: %s (option '%s' = '%s')", feature_of(def), def->key, opts->values[i]);
     }
     return TL_OK;
 }

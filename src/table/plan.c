@@ -218,9 +218,10 @@ static tl_status filter_files(tl_table *table, const tl_scan *scan, tl_entries *
     compact_entries(entries, keep);
     if (scan->predicate == NULL || entries->n == 0)
         return TL_OK;
-    if (table->n_keys > 0 && scan->mode == TL_SCAN_ALL) {
+    bool each_file = table->n_keys == 0 || (scan->mode == TL_SCAN_ALL && scan->level_min > 0 && tl_table__is_first_row(table));
+    if (!each_file && scan->mode == TL_SCAN_ALL) {
         TL_TRY(filter_keyed(table, pruner, entries, keep, err));
-    } else if (table->n_keys == 0 || (scan->mode == TL_SCAN_CHANGELOG && scan->file_values)) {
+    } else if (each_file || (scan->mode == TL_SCAN_CHANGELOG && scan->file_values)) {
         for (size_t i = 0; i < entries->n; i++)
             TL_TRY(tl_pruner_file_values(pruner, entries->items[i].file, &keep[i], err));
     } else {

@@ -25,12 +25,14 @@ static tl_status plan_snapshot(tl_table *table, const tl_snapshot *snap, int64_t
 {
     if (snap == NULL)
         return TL_OK;
-    TL_TRY(tl_table__check_snapshot(snap, err));
     tl_scan scan;
     tl_scan_init(&scan, TL_SCAN_ALL, snap);
     scan.predicate = pred;
     scan.pool = pool;
     scan.created_after_ms = created_after_ms;
+    scan.real_buckets_only = table->bucket_mode == TL_BUCKETS_POSTPONE; /* rows wait there for a compaction */
+    if (tl_table__is_first_row(table))
+        scan.level_min = 1; /* whether a row of level 0 is the first of its key is known once it is compacted */
     if (tl_system__is(table, "ro") && table->n_keys > 0)
         scan.level_min = scan.level_max = table->config->num_levels - 1;
     tl_entries entries = {0};
@@ -54,13 +56,11 @@ static tl_status plan_delta(tl_table *table, const tl_read_point *point, const t
         bool wanted = point->mode == TL_SCAN_DELTA ? snap->commit_kind == TL_COMMIT_APPEND : snap->commit_kind != TL_COMMIT_OVERWRITE;
         if (!wanted)
             continue;
-        status = tl_table__check_snapshot(snap, err);
         tl_scan scan;
         tl_scan_init(&scan, point->mode, snap);
         scan.predicate = pred;
         scan.pool = pool;
-        if (status == TL_OK)
-            status = tl_table__scan(table, &scan, &entries, err);
+        status = tl_table__scan(table, &scan, &entries, err);
     }
     if (status == TL_OK)
         status = tl_table__splits(table, &entries, point->to, /* streaming= */ true, out, err);
@@ -71,8 +71,6 @@ static tl_status plan_delta(tl_table *table, const tl_read_point *point, const t
 /* Two states, compared key by key when they are read. Value filters wait until then: a row may have left the filter. */
 static tl_status plan_diff(tl_table *table, const tl_read_point *point, tl_pool *pool, tl_splits *out, tl_error *err)
 {
-    TL_TRY(tl_table__check_snapshot(point->before, err));
-    TL_TRY(tl_table__check_snapshot(point->snap, err));
     tl_entries before = {0}, after = {0};
     tl_scan scan;
     tl_scan_init(&scan, TL_SCAN_ALL, point->before);

@@ -212,7 +212,8 @@ static tl_status split_keyed(const packing *p, const group *g, tl_error *err)
         raw &= g->files[i]->level != 0 && without_deletes(g->files[i]);
         one_level &= g->files[i]->level == g->files[0]->level;
     }
-    return raw && one_level ? pack_files(p, g, err) : pack_sections(p, g, err);
+    bool disjoint = one_level || tl_table__is_first_row(p->table); /* a key of first-row lies in one file above level 0 */
+    return raw && disjoint ? pack_files(p, g, err) : pack_sections(p, g, err);
 }
 
 static int by_min_seq(const void *a, const void *b)

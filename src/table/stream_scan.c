@@ -27,6 +27,10 @@ tl_status tl_stream_scan_create(tl_table *table, int64_t next_snapshot, tl_strea
     if (scan == NULL)
         return tl_nomem(err, "streaming scan");
     const tl_options *opts = &table->schema->options;
+    char name[256];
+    if (tl_table__decoupled(opts))
+        return tl_error_set(err, TL_E_UNSUPPORTED, "table %s: not supported: changelogs that outlive their snapshots (changelog.* retention)",
+                            tl_table__full_name(table, name));
     scan->table = table;
     scan->next = TL_MAX(next_snapshot, 0);
     scan->watermark = TL_ABSENT;
@@ -65,6 +69,12 @@ static bool past_bound(const tl_stream_scan *scan, const tl_snapshot *snap)
     return scan->bound != TL_ABSENT && snap->watermark != TL_ABSENT && snap->watermark > scan->bound;
 }
 
+/* Postponed rows will come again as the changelog of their compaction, if there is one. */
+static bool real_buckets_only(const tl_stream_scan *scan)
+{
+    return scan->table->bucket_mode == TL_BUCKETS_POSTPONE && scan->producer != TL_CHANGELOG_NONE;
+}
+
 /*
  * The whole of a snapshot. With a computed changelog only what the changelog already told is read: levels above 0 (lookup), the
  * top level (full-compaction). The rest will come as changelog.
@@ -72,9 +82,9 @@ static bool past_bound(const tl_stream_scan *scan, const tl_snapshot *snap)
 static tl_status full_plan(tl_stream_scan *scan, const tl_snapshot *snap, int64_t created_after_ms, tl_splits *out, tl_error *err)
 {
     tl_table *table = scan->table;
-    TL_TRY(tl_table__check_snapshot(snap, err));
     tl_scan spec;
     tl_scan_init(&spec, TL_SCAN_ALL, snap);
+    spec.real_buckets_only = real_buckets_only(scan);
     spec.created_after_ms = created_after_ms;
     if (scan->producer == TL_CHANGELOG_LOOKUP)
         spec.level_min = 1;
@@ -272,6 +282,7 @@ static tl_status delta_plan(tl_stream_scan *scan, const tl_snapshot *snap, tl_sc
 {
     tl_scan spec;
     tl_scan_init(&spec, mode, snap);
+    spec.real_buckets_only = real_buckets_only(scan);
     tl_entries entries = {0};
     tl_status status = tl_table__scan(scan->table, &spec, &entries, err);
     if (status == TL_OK)
@@ -306,14 +317,12 @@ static tl_status overwrite_plan(tl_stream_scan *scan, const tl_snapshot *snap, t
 static tl_status changes_plan(tl_stream_scan *scan, const tl_snapshot *snap, tl_splits *out, tl_error *err)
 {
     if (snap->commit_kind == TL_COMMIT_OVERWRITE && scan->overwrites) {
-        TL_TRY(tl_table__check_snapshot(snap, err));
         scan->watermark = snap->watermark;
         return overwrite_plan(scan, snap, out, err);
     }
     bool wanted = scan->producer == TL_CHANGELOG_NONE ? snap->commit_kind == TL_COMMIT_APPEND : snap->changelog_manifest_list != NULL;
     if (!wanted)
         return TL_OK;
-    TL_TRY(tl_table__check_snapshot(snap, err));
     scan->watermark = snap->watermark;
     return delta_plan(scan, snap, scan->producer == TL_CHANGELOG_NONE ? TL_SCAN_DELTA : TL_SCAN_CHANGELOG, out, err);
 }

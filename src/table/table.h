@@ -30,6 +30,9 @@ tl_status tl_table_create(tl_catalog *catalog, const char *db, const char *name,
  * the feature's name: at open where schema and options tell, at read where files tell.
  */
 tl_status tl_table_open(tl_catalog *catalog, const char *db, const char *name, const tl_options *dynamic, tl_table **out, tl_error *err);
+/** For a streaming scan: scan.snapshot-id & co. say where to start; the schema stays the latest (a batch read takes the old one's). */
+tl_status tl_table_open_streaming(tl_catalog *catalog, const char *db, const char *name, const tl_options *dynamic, tl_table **out,
+                                  tl_error *err);
 void tl_table_free(tl_table *table);
 /** The newest snapshot on disk, whatever the scan options say; NULL in *out if there is none. */
 tl_status tl_table_latest_snapshot(tl_table *table, tl_snapshot **out, tl_error *err);

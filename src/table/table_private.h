@@ -81,9 +81,10 @@ struct tl_table {
 const char *tl_table__full_name(const tl_table *table, char out[256]);
 /** Schema by id; cached in the table, borrowed until it is closed. */
 tl_status tl_table__schema(tl_table *table, int64_t id, const tl_table_schema **out, tl_error *err);
-/** TL_E_UNSUPPORTED if the file cannot be read under the table's schema or needs a feature that is not there. */
+/** TL_E_UNSUPPORTED if the file needs a feature that is not there. */
 tl_status tl_table__check_file(tl_table *table, const tl_data_file *file, tl_error *err);
-/** TL_E_UNSUPPORTED for system tables and for snapshots with index files. */
+bool tl_table__is_first_row(const tl_table *table);
+/** TL_E_UNSUPPORTED for snapshots with index files: what commits and deletes must keep them up. */
 tl_status tl_table__check_snapshot(const tl_snapshot *snap, tl_error *err);
 tl_status tl_table__require_data(const tl_table *table, const char *what, tl_error *err);
 /** Newest schema on disk (new reference). */
@@ -264,6 +265,10 @@ tl_status tl_commit__overlap(tl_table *table, const tl_manifest_entry *const *en
 tl_status tl_manifests__merge(tl_table *table, tl_manifest_writer *writer, const tl_manifest_list *in, tl_manifest_list *out, tl_names *fresh,
                               tl_error *err);
 tl_status tl_table__manifest_writer(tl_table *table, tl_manifest_writer *out, tl_error *err);
+/** TL_E_UNSUPPORTED for tables that can be read here but not written. */
+tl_status tl_table__check_writable(const tl_table *table, tl_error *err);
+/** The reference reads manifests as the option says: only what is written here may be asked for. */
+tl_status tl_table__check_manifest_format(const tl_table *table, tl_error *err);
 tl_status tl_manifest_meta__dup(const tl_manifest_meta *from, tl_manifest_list *to, tl_error *err);
 
 /** Partition predicate of a static spec (column -> text; the default name is NULL), bound to the partition type. */

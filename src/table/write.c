@@ -36,6 +36,7 @@ tl_status tl_table_writer_create(tl_table *table, const tl_write_options *option
         char name[256];
         return tl_error_set(err, TL_E_INVALID, "table %s is open at an older snapshot: cannot write to it", tl_table__full_name(table, name));
     }
+    TL_TRY(tl_table__check_writable(table, err));
     tl_table_writer *w = tl_calloc(1, sizeof *w);
     if (w == NULL)
         return tl_nomem(err, "table writer");
