@@ -1,4 +1,4 @@
-# Tests of what is delivered: the libraries, the headers, the installation, the program. Those of the rooms: Tests.cmake.
+# Tests of the whole: how it is cut into rooms, the libraries, the headers, the installation, the program. Those of the rooms: Tests.cmake.
 enable_testing()
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
@@ -13,6 +13,7 @@ function(tl_script_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT 300)
 endfunction()
 
+tl_script_test(architecture/rooms COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/architecture/rooms.py ${CMAKE_SOURCE_DIR})
 tl_script_test(api/headers COMMAND ${CMAKE_SOURCE_DIR}/tests/api/headers.sh ${CMAKE_SOURCE_DIR} ${CMAKE_C_COMPILER})
 if(TL_SQL)
   tl_script_test(api/symbols COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/api/symbols.py ${CMAKE_SOURCE_DIR}
