@@ -38,6 +38,7 @@ struct tidelake_rows {
     tl_splits splits;
     size_t next_split;
     int64_t snapshot_id;
+    int64_t split_snapshot; /* what the rows of the split being read are told to belong to */
     int64_t to_snapshot;
     int64_t poll_ms;
     bool follow;

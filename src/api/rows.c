@@ -149,7 +149,7 @@ static tl_status next_change(tidelake_rows *rows, tl_batch **out, tl_error *err)
         if (rows->reader != NULL) {
             TL_TRY(tl_reader_next(rows->reader, out, err));
             if (*out != NULL) {
-                (*out)->snapshot = rows->snapshot_id;
+                (*out)->snapshot = rows->split_snapshot;
                 return TL_OK;
             }
             tl_reader_free(rows->reader);
@@ -167,6 +167,7 @@ static tl_status next_change(tidelake_rows *rows, tl_batch **out, tl_error *err)
         const tl_split *split = &rows->splits.items[rows->next_split++];
         if (split->snapshot_id > 0)
             rows->snapshot_id = split->snapshot_id;
+        rows->split_snapshot = split->kind == TL_SPLIT_DATA ? rows->snapshot_id : -1; /* changes between two snapshots: of neither */
         TL_TRY(tl_table_read_split(rows->table->table, split, &spec, &rows->reader, err));
     }
 }

@@ -68,7 +68,7 @@ static tl_status open_writer(tidelake_writer *w, const tidelake_write_options *o
     TL_TRY(find_last_identifier(w->target, w->user, &w->last_identifier, err));
     if (TL_API_HAS(options, threads) && options->threads > 0)
         TL_TRY(tl_pool_create(options->threads, &w->pool, err));
-    tl_write_options spec = {.pool = w->pool, .ignore_previous = w->overwrite && !w->has_partition};
+    tl_write_options spec = {.pool = w->pool, .ignore_previous = w->overwrite};
     return tl_table_writer_create(w->target, &spec, &w->writer, err);
 }
 

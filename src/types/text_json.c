@@ -286,7 +286,7 @@ static void pieces_deinit(row_pieces *pieces)
 static tl_status append_head(tl_buf *buf, const tl_batch *batch, int64_t i, bool with_kind, int64_t snapshot)
 {
     TL_TRY(tl_buf_append_byte(buf, '{'));
-    if (snapshot > 0) {
+    if (snapshot != 0) {
         TL_TRY(tl_buf_append_str(buf, "\"_snapshot\":"));
         TL_TRY(append_int(buf, snapshot));
         if (with_kind)
@@ -316,7 +316,7 @@ static tl_status append_row(tl_buf *buf, const tl_batch *batch, int64_t i, bool 
 tl_status tl_text_append_json_row(tl_buf *buf, const tl_batch *batch, int64_t i, bool with_kind, int64_t snapshot)
 {
     row_pieces pieces;
-    tl_status status = pieces_init(&pieces, batch, with_kind || snapshot > 0);
+    tl_status status = pieces_init(&pieces, batch, with_kind || snapshot != 0);
     if (status == TL_OK)
         status = append_row(buf, batch, i, with_kind, snapshot, &pieces);
     pieces_deinit(&pieces);
@@ -328,7 +328,7 @@ tl_status tl_text_append_json_lines(tl_buf *buf, const tl_batch *batch, int64_t 
 {
     int64_t snapshot = with_snapshot ? batch->snapshot : 0;
     row_pieces pieces;
-    tl_status status = pieces_init(&pieces, batch, with_kind || snapshot > 0);
+    tl_status status = pieces_init(&pieces, batch, with_kind || snapshot != 0);
     for (int64_t i = from; i < from + count && status == TL_OK; i++) {
         status = append_row(buf, batch, i, with_kind, snapshot, &pieces);
         if (status == TL_OK)
