@@ -1,4 +1,4 @@
-/* Rows as text: JSON lines, CSV, a table for eyes; as Arrow IPC and Parquet in printer_arrow.c and printer_parquet.c. */
+/* The printer: JSON lines and CSV; tables for eyes, Arrow and Parquet are in printer_table.c, printer_arrow.c, printer_parquet.c. */
 #include "api/printer_private.h"
 
 #include <stdlib.h>
@@ -204,6 +204,8 @@ static const printer_format formats[] = {
     {"jsonl", NULL, print_jsonl, finish_jsonl, NULL},
     {"csv", start_csv, print_csv, finish_text, NULL},
     {"table", NULL, tl_printer__table_print, tl_printer__table_finish, tl_printer__table_close},
+    {"arrow", tl_printer__arrow_start, tl_printer__arrow_print, tl_printer__arrow_finish, tl_printer__arrow_close},
+    {"parquet", tl_printer__parquet_start, tl_printer__parquet_print, tl_printer__parquet_finish, tl_printer__parquet_close},
 };
 
 static tl_status find_format(const char *name, const printer_format **out, tl_error *err)

@@ -11,7 +11,7 @@ typedef struct printer_format {
     const char *name;
     tl_status (*start)(tidelake_printer *p, tl_error *err); /* NULL: nothing to do */
     tl_status (*print)(tidelake_printer *p, const tl_batch *batch, tl_error *err);
-    tl_status (*finish)(tidelake_printer *p, tl_error *err);
+    tl_status (*finish)(tidelake_printer *p, tl_error *err); /* write all that is kept back to p->write */
     void (*close)(tidelake_printer *p); /* frees `state`; NULL: there is none */
 } printer_format;
 
@@ -44,5 +44,20 @@ tl_status tl_printer__flush(tidelake_printer *p, tl_error *err);
 tl_status tl_printer__table_print(tidelake_printer *p, const tl_batch *batch, tl_error *err);
 tl_status tl_printer__table_finish(tidelake_printer *p, tl_error *err);
 void tl_printer__table_close(tidelake_printer *p);
+
+tl_status tl_printer__arrow_start(tidelake_printer *p, tl_error *err);
+tl_status tl_printer__arrow_print(tidelake_printer *p, const tl_batch *batch, tl_error *err);
+tl_status tl_printer__arrow_finish(tidelake_printer *p, tl_error *err);
+void tl_printer__arrow_close(tidelake_printer *p);
+
+tl_status tl_printer__parquet_start(tidelake_printer *p, tl_error *err);
+tl_status tl_printer__parquet_print(tidelake_printer *p, const tl_batch *batch, tl_error *err);
+tl_status tl_printer__parquet_finish(tidelake_printer *p, tl_error *err);
+void tl_printer__parquet_close(tidelake_printer *p);
+
+/** The type of what is printed with _snapshot and _kind as columns before it, where they are wanted; for formats of columns. */
+tl_status tl_printer__full_type(const tidelake_printer *p, const tl_type **out, tl_error *err);
+/** A batch of that type: the columns of `batch`, shared, behind those two. */
+tl_status tl_printer__full_batch(const tidelake_printer *p, const tl_type *full_type, const tl_batch *batch, tl_batch **out, tl_error *err);
 
 #endif
