@@ -180,6 +180,9 @@ tl_status tl_sql__parse(tl_arena *arena, const char *text, size_t bytes, int32_t
 /** Parse a bare expression (merge_into conditions, computed columns of stored schemas). */
 tl_status tl_sql__parse_expr(tl_arena *arena, const char *text, size_t bytes, const tl_ast **out, tl_error *err);
 
+/** SQL text of an expression, every name quoted: for computed columns and watermarks that are stored. TL_E_UNSUPPORTED: subqueries. */
+tl_status tl_sql__unparse(const tl_ast *ast, tl_buf *out);
+
 /** Error at a node: "line 3:14: message". */
 #define TL_AST_ERROR(err, status, node, fmt, ...)                                                                                \
     tl_error_set(err, status, "line %d:%d: " fmt, (int)(node)->line, (int)(node)->position, ##__VA_ARGS__)

@@ -56,6 +56,7 @@ struct tl_expr {
     tl_subquery_kind subquery;
     const char *compare; /* "=", "<>", "<", "<=", ">", ">=" */
     const tl_plan *plan; /* SUBQUERY */
+    struct tl_bound_agg *agg; /* private to the binder */
     int32_t line, position; /* where it stands in the script, 1-based */
 };
 
@@ -103,13 +104,6 @@ typedef enum tl_sql_table_kind {
     TL_SQL_TABLE_CONNECTOR /* CREATE TABLE … WITH ('connector' = …): see connect/ */
 } tl_sql_table_kind;
 
-/** A metadata column of a connector table: `name` of the row type is read from key `key`. */
-typedef struct tl_sql_metadata {
-    int32_t column;
-    const char *key;
-    bool is_virtual; /* not written */
-} tl_sql_metadata;
-
 typedef struct tl_sql_table {
     tl_sql_table_kind kind;
     const char *catalog; /* "lake", "default_catalog" */
@@ -121,8 +115,8 @@ typedef struct tl_sql_table {
     tl_catalog *lake; /* the session's */
     tl_table *table;  /* opened with the hints; the statement's, usable by one thread */
     /* CONNECTOR */
-    const tl_sql_metadata *metadata;
-    int32_t n_metadata;
+    const char *const *metadata_keys; /* per column, as tl_connector_spec wants them: NULL entries are stored columns; NULL: none */
+    const bool *is_virtual;           /* per column: a metadata column that cannot be written (a sink gets NULL); NULL: none */
     /* both */
     const int32_t *primary_key; /* columns; NULL if there is none */
     int32_t n_primary_key;
@@ -278,7 +272,8 @@ struct tl_plan {
     const int32_t *window_partition; /* SESSION */
     int32_t n_window_partition;
 
-    /* UNNEST: output: the input's columns, then the elements of ARRAY/MAP/MULTISET column `rowtime`'s (a ROW's fields). LEFT keeps rows without */
+    /* UNNEST: output: the input's columns, then the elements of its column `unnest_column` (ARRAY: the element, or the fields of
+       a ROW element; MAP: key, value), then the ordinality (INT). `join`: INNER, or LEFT: keeps rows without elements. */
     int32_t unnest_column;
     bool with_ordinality;
 

@@ -1,0 +1,217 @@
+/* ALTER TABLE: of lake tables as schema changes, of the session's own tables as far as that means something. */
+#include "sql/commands.h"
+
+typedef struct changes {
+    tl_alter *items;
+    size_t n, cap;
+} changes;
+
+static tl_status add_change(tl_binder *b, changes *list, tl_alter change)
+{
+    if (list->n == list->cap) {
+        size_t cap = list->cap == 0 ? 8 : list->cap * 2;
+        tl_alter *grown = tl_arena_alloc(b->arena, cap * sizeof *grown);
+        BIND_ALLOC(b, grown);
+        if (list->n > 0)
+            memcpy(grown, list->items, list->n * sizeof *grown);
+        list->items = grown;
+        list->cap = cap;
+    }
+    list->items[list->n++] = change;
+    return TL_OK;
+}
+
+static const char *position_after(const tl_ast *position)
+{
+    return position != NULL && position->kid[0] != NULL ? tl_ast_last_name(position->kid[0]) : NULL;
+}
+
+static tl_status add_column(tl_binder *b, const tl_ast *column, changes *list)
+{
+    if (column->kid[0] == NULL)
+        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, column, "adding the computed column '%s' is not there", column->text);
+    const tl_type *type;
+    TL_TRY(tl_bind__ast_type(b, column->kid[0], &type));
+    const tl_ast *position = column->kid[5];
+    return add_change(b, list,
+                      (tl_alter){.kind = TL_ALTER_ADD_COLUMN,
+                                 .name = column->text,
+                                 .type = type,
+                                 .comment = column->kid[2] != NULL ? column->kid[2]->text : NULL,
+                                 .first = position != NULL && position->kid[0] == NULL,
+                                 .after = position_after(position)});
+}
+
+static tl_status modify_column(tl_binder *b, const tl_type *row, const tl_ast *column, changes *list)
+{
+    int32_t i = tl_type_field_index(row, column->text);
+    if (i < 0)
+        return BIND_ERROR(b, column, "Try to modify a column `%s` which does not exist in the table.", column->text);
+    if (column->kid[0] == NULL)
+        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, column, "making '%s' a computed column is not there", column->text);
+    const tl_type *type, *old = row->fields[i].type;
+    TL_TRY(tl_bind__ast_type(b, column->kid[0], &type));
+    if (!tl_type_equal(type, old, /* with_nullable= */ false))
+        TL_TRY(add_change(b, list, (tl_alter){.kind = TL_ALTER_COLUMN_TYPE, .name = column->text, .type = type, .keep_nullability = true}));
+    if (type->nullable != old->nullable)
+        TL_TRY(add_change(b, list, (tl_alter){.kind = TL_ALTER_COLUMN_NULLABLE, .name = column->text, .nullable = type->nullable}));
+    if (column->kid[2] != NULL)
+        TL_TRY(add_change(b, list, (tl_alter){.kind = TL_ALTER_COLUMN_COMMENT, .name = column->text, .value = column->kid[2]->text}));
+    const tl_ast *position = column->kid[5];
+    if (position != NULL)
+        TL_TRY(add_change(b, list, (tl_alter){.kind = TL_ALTER_COLUMN_POSITION, .name = column->text, .first = position->kid[0] == NULL, .after = position_after(position)}));
+    return TL_OK;
+}
+
+static tl_status set_option(tl_binder *b, changes *list, const char *key, const char *value)
+{
+    return add_change(b, list, (tl_alter){.kind = value != NULL ? TL_ALTER_SET_OPTION : TL_ALTER_RESET_OPTION, .name = key, .value = value});
+}
+
+static tl_status change_watermark(tl_binder *b, const tl_type *row, const tl_ast *watermark, changes *list)
+{
+    int32_t i = tl_type_field_index(row, tl_ast_last_name(watermark->kid[0]));
+    if (i < 0)
+        return BIND_ERROR(b, watermark, "WATERMARK FOR names no stored column of the table");
+    tl_options *options;
+    TL_TRY(tl_sql__new_options(b->stmt, &options, b->err));
+    TL_TRY(tl_sql__watermark_options(b, options, watermark->kid[0], watermark->kid[1], row->fields[i].type));
+    for (size_t k = 0; k < options->count; k++)
+        TL_TRY(set_option(b, list, options->keys[k], options->values[k]));
+    return TL_OK;
+}
+
+static tl_status elements(tl_binder *b, const tl_type *row, const tl_ast *change, bool adds, changes *list)
+{
+    for (const tl_ast *e = tl_ast_first(change->kid[0]); e != NULL; e = e->next) {
+        if (e->kind == AST_COLUMN)
+            TL_TRY(adds ? add_column(b, e, list) : modify_column(b, row, e, list));
+        else if (e->kind == AST_WATERMARK)
+            TL_TRY(change_watermark(b, row, e, list));
+        else
+            return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, e, "the primary key of a lake table cannot be changed");
+    }
+    return TL_OK;
+}
+
+/** PARTITION (a = 1, b = 'x') as name → text. */
+tl_status tl_sql__partition_spec(tl_binder *b, const tl_ast *partition, const tl_sql_table *table, tl_options *out);
+
+tl_status tl_sql__partition_spec(tl_binder *b, const tl_ast *partition, const tl_sql_table *table, tl_options *out)
+{
+    for (const tl_ast *p = tl_ast_first(partition); p != NULL; p = p->next) {
+        int32_t i = tl_type_field_index(table->row_type, p->kid[0]->text);
+        if (i < 0 || p->kid[1] == NULL)
+            return BIND_ERROR(b, p, "PARTITION needs column = value for columns of the table");
+        tl_expr *e;
+        TL_TRY(tl_bind__expr(b, p->kid[1], &e));
+        TL_TRY(tl_bind__coerce(b, e, table->row_type->fields[i].type, &e));
+        if (e->kind != TL_EXPR_LITERAL)
+            return BIND_ERROR(b, p, "the value of partition column '%s' must be constant", p->kid[0]->text);
+        tl_buf text = {0};
+        char *copy = NULL;
+        bool good = tl_text_append_plain(&text, e->literal, 0) == TL_OK && tl_buf_steal_str(&text, &copy) == TL_OK && tl_options_set(out, p->kid[0]->text, copy) == TL_OK;
+        tl_buf_deinit(&text);
+        tl_free(copy);
+        if (!good)
+            return tl_nomem(b->err, "partition");
+    }
+    return TL_OK;
+}
+
+static tl_status drop_partitions(tl_binder *b, const tl_sql_table *table, const tl_ast *change)
+{
+    size_t n = (size_t)tl_ast_count(change->kid[0]), k = 0;
+    tl_options *specs = tl_calloc(n + 1, sizeof *specs);
+    if (specs == NULL)
+        return tl_nomem(b->err, "partition");
+    tl_status status = TL_OK;
+    for (const tl_ast *p = tl_ast_first(change->kid[0]); p != NULL && status == TL_OK; p = p->next)
+        status = tl_sql__partition_spec(b, p, table, &specs[k++]);
+    if (status == TL_OK)
+        status = tl_table_drop_partitions(table->table, specs, n, b->err);
+    for (size_t i = 0; i < n; i++)
+        tl_options_deinit(&specs[i]);
+    tl_free(specs);
+    return status;
+}
+
+static tl_status collect(tl_binder *b, const tl_type *row, const tl_ast *change, changes *list)
+{
+    const char *what = change->text;
+    if (strcmp(what, "SET") == 0) {
+        for (const tl_ast *o = tl_ast_first(change->kid[0]); o != NULL; o = o->next)
+            TL_TRY(set_option(b, list, o->kid[0]->text, o->kid[1]->text));
+        return TL_OK;
+    }
+    if (strcmp(what, "RESET") == 0) {
+        for (const tl_ast *o = tl_ast_first(change->kid[0]); o != NULL; o = o->next)
+            TL_TRY(set_option(b, list, o->text, NULL));
+        return TL_OK;
+    }
+    if (strcmp(what, "RENAME") == 0)
+        return add_change(b, list, (tl_alter){.kind = TL_ALTER_RENAME_COLUMN, .name = tl_ast_name_text(b->arena, change->kid[0]), .value = change->kid[1]->text});
+    if (strcmp(what, "DROP") == 0) {
+        for (const tl_ast *name = tl_ast_first(change->kid[0]); name != NULL; name = name->next)
+            TL_TRY(add_change(b, list, (tl_alter){.kind = TL_ALTER_DROP_COLUMN, .name = tl_ast_name_text(b->arena, name)}));
+        return TL_OK;
+    }
+    if (strcmp(what, "ADD") == 0 || strcmp(what, "MODIFY") == 0)
+        return elements(b, row, change, what[0] == 'A', list);
+    if (strcmp(what, "DROP WATERMARK") == 0) {
+        static const char *const keys[] = {"schema.watermark.rowtime", "schema.watermark.strategy.expr", "schema.watermark.strategy.data-type"};
+        for (size_t i = 0; i < TL_ARRAY_LEN(keys); i++)
+            TL_TRY(set_option(b, list, keys[i], NULL));
+        return TL_OK;
+    }
+    if (strcmp(what, "ADD PARTITION") == 0)
+        return TL_OK; /* partitions come with their rows */
+    return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, change, "ALTER TABLE … %s of a lake table is not there", what);
+}
+
+static tl_status alter_lake(tl_binder *b, const tl_ast *ast, const tl_sql_table *table)
+{
+    const tl_ast *first = tl_ast_first(ast->kid[1]);
+    if (strcmp(first->text, "RENAME TO") == 0)
+        return tl_catalog_rename_table(table->lake, table->db, table->name, tl_ast_last_name(first->kid[0]), b->err);
+    if (strcmp(first->text, "DROP PARTITION") == 0)
+        return drop_partitions(b, table, first);
+    changes list = {0};
+    for (const tl_ast *change = first; change != NULL; change = change->next)
+        TL_TRY(collect(b, table->row_type, change, &list));
+    return list.n == 0 ? TL_OK : tl_table_alter(table->lake, table->db, table->name, list.items, list.n, b->err);
+}
+
+static tl_status alter_object(tl_binder *b, const tl_ast *ast, tl_sql_object *object)
+{
+    const tl_ast *change = tl_ast_first(ast->kid[1]);
+    if (strcmp(change->text, "RENAME TO") == 0) {
+        const char *name = tl_arena_strdup(&object->arena, tl_ast_last_name(change->kid[0]));
+        BIND_ALLOC(b, name);
+        object->name = name;
+        return TL_OK;
+    }
+    if (strcmp(change->text, "SET") != 0 && strcmp(change->text, "RESET") != 0)
+        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, ast, "ALTER TABLE … %s of a table of the session: drop it and create it anew", change->text);
+    for (const tl_ast *o = tl_ast_first(change->kid[0]); o != NULL; o = o->next) {
+        if (o->kind == AST_OPTION) {
+            if (tl_options_set(&object->options, o->kid[0]->text, o->kid[1]->text) != TL_OK)
+                return tl_nomem(b->err, "options");
+        } else {
+            tl_options_remove(&object->options, o->text);
+        }
+    }
+    return TL_OK;
+}
+
+tl_status tl_sql__alter_table(tl_binder *b, const tl_ast *ast)
+{
+    tl_sql_table *table;
+    tl_sql_object *object;
+    tl_status status = tl_bind__table(b, ast->kid[0], NULL, &table, &object);
+    if (status == TL_E_NOT_FOUND && (ast->flags & AST_F_IF) != 0)
+        return TL_OK;
+    TL_TRY(status);
+    status = object != NULL ? alter_object(b, ast, object) : alter_lake(b, ast, table);
+    return tl_error_wrap(b->err, status, "line %d:%d", (int)ast->line, (int)ast->position);
+}

@@ -1,0 +1,574 @@
+/*
+ * Casts from text and to text. What is accepted and how it is printed are Flink's rules (Java: BinaryStringDataUtil, DateTimeUtils),
+ * which are neither ISO 8601 nor what the store's own text forms are.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "sql/cast.h"
+
+static tl_bytes_view trim(tl_bytes_view v)
+{
+    while (v.len > 0 && v.data[0] == ' ') {
+        v.data++;
+        v.len--;
+    }
+    while (v.len > 0 && v.data[v.len - 1] == ' ')
+        v.len--;
+    return v;
+}
+
+/** As Java's String.trim(): all characters up to a blank. */
+static tl_bytes_view trim_java(tl_bytes_view v)
+{
+    while (v.len > 0 && v.data[0] <= ' ') {
+        v.data++;
+        v.len--;
+    }
+    while (v.len > 0 && v.data[v.len - 1] <= ' ')
+        v.len--;
+    return v;
+}
+
+/* ---- numbers ---- */
+
+const char *tl_cast__parse_int(tl_bytes_view text, int64_t min, int64_t max, int64_t *out)
+{
+    text = trim(text);
+    if (text.len == 0)
+        return "Input is empty.";
+    size_t i = 0;
+    bool negative = text.data[0] == '-';
+    if (negative || text.data[0] == '+') {
+        if (text.len == 1)
+            return "Input has no digits.";
+        i = 1;
+    }
+    tl_i128 v = 0;
+    for (; i < text.len && text.data[i] != '.'; i++) {
+        if (text.data[i] < '0' || text.data[i] > '9')
+            return "Invalid character found.";
+        v = v * 10 + (text.data[i] - '0');
+        if (v > (tl_i128)INT64_MAX + 1)
+            return "Overflow.";
+    }
+    for (i++; i < text.len; i++) /* what stands behind the point is left out, but must be digits */
+        if (text.data[i] < '0' || text.data[i] > '9')
+            return "Invalid character found.";
+    if (negative)
+        v = -v;
+    if (v < min || v > max)
+        return "Overflow.";
+    *out = (int64_t)v;
+    return NULL;
+}
+
+/** Java's parseDouble takes a suffix too. */
+static bool parse_double(tl_bytes_view text, bool single, double *out)
+{
+    text = trim_java(text);
+    if (text.len > 1 && strchr("dDfF", text.data[text.len - 1]) != NULL) {
+        uint8_t before = text.data[text.len - 2];
+        if ((before >= '0' && before <= '9') || before == '.')
+            text.len--;
+    }
+    if (!single)
+        return tl_text__parse_double(text, out);
+    float v;
+    if (!tl_text__parse_float(text, &v))
+        return false;
+    *out = v;
+    return true;
+}
+
+static bool word_is(tl_bytes_view text, const char *word)
+{
+    return text.len == strlen(word) && strncasecmp((const char *)text.data, word, text.len) == 0;
+}
+
+static bool parse_bool(tl_bytes_view text, uint8_t *out)
+{
+    static const char *const yes[] = {"true", "t", "yes", "y", "1"}, *const no[] = {"false", "f", "no", "n", "0"};
+    for (size_t i = 0; i < TL_ARRAY_LEN(yes); i++) {
+        if (word_is(text, yes[i]) || word_is(text, no[i])) {
+            *out = word_is(text, yes[i]);
+            return true;
+        }
+    }
+    return false;
+}
+
+static tl_status text_to_int(tl_cast *c, int64_t i, tl_bytes_view v)
+{
+    static const int64_t max[] = {[TL_TINYINT] = INT8_MAX, [TL_SMALLINT] = INT16_MAX, [TL_INT] = INT32_MAX, [TL_BIGINT] = INT64_MAX};
+    int64_t n, limit = max[c->to->kind];
+    const char *complaint = tl_cast__parse_int(v, -limit - 1, limit, &n);
+    if (complaint != NULL)
+        return tl_cast__bad(c, i, "For input string: '%.*s'. %s", (int)TL_MIN(v.len, 200), (const char *)v.data, complaint);
+    switch (c->out->phys) {
+    case TL_PHYS_I8:
+        ((int8_t *)c->out->values)[i] = (int8_t)n;
+        break;
+    case TL_PHYS_I16:
+        ((int16_t *)c->out->values)[i] = (int16_t)n;
+        break;
+    case TL_PHYS_I32:
+        ((int32_t *)c->out->values)[i] = (int32_t)n;
+        break;
+    default:
+        ((int64_t *)c->out->values)[i] = n;
+        break;
+    }
+    return TL_OK;
+}
+
+static tl_status bad_input(tl_cast *c, int64_t i, tl_bytes_view v)
+{
+    return tl_cast__bad(c, i, "For input string: '%.*s'.", (int)TL_MIN(v.len, 200), (const char *)v.data);
+}
+
+static tl_status text_to_decimal(tl_cast *c, int64_t i, tl_bytes_view v)
+{
+    tl_i128 d;
+    switch (tl_decimal__parse(trim(v), c->to->precision, c->to->scale, &d)) {
+    case TL_DECIMAL_FITS:
+        tl_cast__put_decimal(c->out, i, d);
+        return TL_OK;
+    case TL_DECIMAL_OVERFLOW:
+        return tl_cast__null(c, i);
+    default:
+        return bad_input(c, i, v);
+    }
+}
+
+/* ---- dates and times ---- */
+
+/** All of it digits, of at most nine. */
+static bool all_digits(tl_bytes_view v, int32_t *out)
+{
+    int32_t n = 0;
+    if (v.len == 0 || v.len > 9)
+        return false;
+    for (size_t i = 0; i < v.len; i++) {
+        if (v.data[i] < '0' || v.data[i] > '9')
+            return false;
+        n = n * 10 + (v.data[i] - '0');
+    }
+    *out = n;
+    return true;
+}
+
+/** Up to `separator`, trimmed; the rest stays in *text. False if it is not there: then all is taken. */
+static bool take_until(tl_bytes_view *text, char separator, tl_bytes_view *part)
+{
+    const uint8_t *found = text->len > 0 ? memchr(text->data, separator, text->len) : NULL;
+    if (found == NULL) {
+        *part = trim_java(*text);
+        text->len = 0;
+        return false;
+    }
+    *part = trim_java((tl_bytes_view){text->data, (size_t)(found - text->data)});
+    text->len -= (size_t)(found - text->data) + 1;
+    text->data = found + 1;
+    return true;
+}
+
+static bool date_of(int32_t y, int32_t m, int32_t d, int32_t *days)
+{
+    static const int32_t lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    if (y < 0 || y > 9999 || m < 1 || m > 12 || d < 1)
+        return false;
+    bool leap = y % 4 == 0 && (y % 100 != 0 || y % 400 == 0);
+    if (d > lengths[m - 1] + (m == 2 && leap))
+        return false;
+    *days = (int32_t)tl_days_from_civil(y, m, d);
+    return true;
+}
+
+bool tl_cast__parse_date(tl_bytes_view text, int32_t *days)
+{
+    const uint8_t *space = text.len > 0 ? memchr(text.data, ' ', text.len) : NULL;
+    if (space != NULL)
+        text.len = (size_t)(space - text.data); /* the date of a timestamp */
+    tl_bytes_view year, month = {NULL, 0}, day = {NULL, 0};
+    int32_t y, m = 1, d = 1;
+    bool has_month = take_until(&text, '-', &year);
+    bool has_day = has_month && take_until(&text, '-', &month);
+    if (has_day)
+        day = trim_java(text);
+    if (!all_digits(year, &y) || (has_month && !all_digits(month, &m)) || (has_day && !all_digits(day, &d)))
+        return false;
+    return date_of(y, m, d, days);
+}
+
+bool tl_cast__parse_time(tl_bytes_view text, int32_t *millis)
+{
+    tl_bytes_view hour, minute = {NULL, 0}, second = {NULL, 0}, fraction = {NULL, 0};
+    int32_t h, m = 0, s = 0, f = 0;
+    bool has_minute = take_until(&text, ':', &hour);
+    bool has_second = has_minute && take_until(&text, ':', &minute);
+    bool has_fraction = has_second && take_until(&text, '.', &second);
+    if (has_fraction)
+        fraction = trim_java(text);
+    if (!all_digits(hour, &h) || (has_minute && !all_digits(minute, &m)) || (has_second && !all_digits(second, &s)))
+        return false;
+    if (has_fraction) {
+        int32_t scale = 100;
+        for (size_t i = 0; i < fraction.len; i++, scale /= 10) {
+            if (fraction.data[i] < '0' || fraction.data[i] > '9')
+                return false;
+            f += (fraction.data[i] - '0') * scale;
+        }
+    }
+    if (h > 23 || m > 59 || s > 59)
+        return false;
+    *millis = ((h * 60 + m) * 60 + s) * 1000 + f;
+    return true;
+}
+
+typedef struct cursor {
+    const uint8_t *p, *end;
+} cursor;
+
+static bool take_digits(cursor *c, int min, int max, int32_t *out)
+{
+    int n = 0;
+    int32_t v = 0;
+    while (c->p < c->end && n < max && *c->p >= '0' && *c->p <= '9') {
+        v = v * 10 + (*c->p++ - '0');
+        n++;
+    }
+    *out = v;
+    return n >= min;
+}
+
+static bool take_char(cursor *c, char ch)
+{
+    if (c->p >= c->end || *c->p != (uint8_t)ch)
+        return false;
+    c->p++;
+    return true;
+}
+
+/** yyyy-[m]m-[d]d[ [h]h:[m]m:[s]s[.fraction of up to nine digits]]. */
+bool tl_cast__parse_timestamp(tl_bytes_view text, int64_t *millis, int32_t *nanos)
+{
+    cursor c = {text.data, text.data + text.len};
+    int32_t y, mo, d, h = 0, mi = 0, s = 0, days;
+    int64_t fraction = 0;
+    if (!take_digits(&c, 4, 4, &y) || !take_char(&c, '-') || !take_digits(&c, 1, 2, &mo) || !take_char(&c, '-') || !take_digits(&c, 1, 2, &d))
+        return false;
+    if (c.p < c.end) {
+        if (!take_char(&c, ' ') || !take_digits(&c, 1, 2, &h) || !take_char(&c, ':') || !take_digits(&c, 1, 2, &mi) || !take_char(&c, ':') ||
+            !take_digits(&c, 1, 2, &s))
+            return false;
+        if (take_char(&c, '.')) {
+            int64_t scale = 100000000;
+            for (; c.p < c.end && scale > 0 && *c.p >= '0' && *c.p <= '9'; c.p++, scale /= 10)
+                fraction += (*c.p - '0') * scale;
+        }
+    }
+    if (c.p != c.end || h > 23 || mi > 59 || s > 59 || !date_of(y, mo, d, &days))
+        return false;
+    *millis = (int64_t)days * 86400000 + ((h * 60 + mi) * 60 + s) * INT64_C(1000) + fraction / 1000000;
+    *nanos = (int32_t)(fraction % 1000000);
+    return true;
+}
+
+static tl_status text_to_timestamp(tl_cast *c, int64_t i, tl_bytes_view v)
+{
+    int64_t millis;
+    int32_t nanos;
+    if (!tl_cast__parse_timestamp(v, &millis, &nanos))
+        return bad_input(c, i, v);
+    if (c->to->kind == TL_TIMESTAMP_LTZ)
+        millis = tl_tz_to_utc_ms(c->zone, millis);
+    tl_cast__put_timestamp(c->out, i, millis, nanos);
+    return TL_OK;
+}
+
+static tl_status text_to(tl_cast *c, int64_t i, tl_bytes_view v)
+{
+    double d;
+    switch (c->to->kind) {
+    case TL_BOOLEAN:
+        if (parse_bool(trim(v), &((uint8_t *)c->out->values)[i]))
+            return TL_OK;
+        return tl_cast__bad(c, i, "Cannot parse '%.*s' as BOOLEAN.", (int)TL_MIN(v.len, 200), (const char *)v.data);
+    case TL_TINYINT:
+    case TL_SMALLINT:
+    case TL_INT:
+    case TL_BIGINT:
+        return text_to_int(c, i, v);
+    case TL_FLOAT:
+        if (!parse_double(v, /* single= */ true, &d))
+            return bad_input(c, i, v);
+        ((float *)c->out->values)[i] = (float)d;
+        return TL_OK;
+    case TL_DOUBLE:
+        return parse_double(v, /* single= */ false, &((double *)c->out->values)[i]) ? TL_OK : bad_input(c, i, v);
+    case TL_DECIMAL:
+        return text_to_decimal(c, i, v);
+    case TL_DATE:
+        return tl_cast__parse_date(v, &((int32_t *)c->out->values)[i]) ? TL_OK : bad_input(c, i, v);
+    case TL_TIME:
+        return tl_cast__parse_time(v, &((int32_t *)c->out->values)[i]) ? TL_OK : bad_input(c, i, v);
+    case TL_TIMESTAMP:
+    case TL_TIMESTAMP_LTZ:
+        return text_to_timestamp(c, i, v);
+    default:
+        return tl_error_set(c->err, TL_E_INTERNAL, "there is no cast of text to a type of kind %d", (int)c->to->kind);
+    }
+}
+
+tl_status tl_cast__from_text(tl_cast *c)
+{
+    for (int64_t i = 0; i < c->from->length; i++)
+        if (!tl_col_is_null(c->from, i))
+            TL_TRY(text_to(c, i, tl_col_bytes(c->from, i)));
+    return TL_OK;
+}
+
+/* ---- to text ---- */
+
+/** Bytes that are no UTF-8 become U+FFFD, one for each byte that begins no character. */
+static tl_status append_decoded(tl_buf *buf, tl_bytes_view v)
+{
+    const uint8_t *p = v.data, *end = v.data + v.len;
+    while (p < end) {
+        size_t n = *p < 0x80 ? 1 : *p >= 0xC2 && *p < 0xE0 ? 2 : *p >= 0xE0 && *p < 0xF0 ? 3 : *p >= 0xF0 && *p < 0xF5 ? 4 : 0;
+        bool good = n > 0 && (size_t)(end - p) >= n;
+        for (size_t i = 1; good && i < n; i++)
+            good = (p[i] & 0xC0) == 0x80;
+        if (good && n == 3)
+            good = !(p[0] == 0xE0 && p[1] < 0xA0) && !(p[0] == 0xED && p[1] >= 0xA0);
+        if (good && n == 4)
+            good = !(p[0] == 0xF0 && p[1] < 0x90) && !(p[0] == 0xF4 && p[1] >= 0x90);
+        TL_TRY(good ? tl_buf_append(buf, p, n) : tl_buf_append(buf, "\xEF\xBF\xBD", 3));
+        p += good ? n : 1;
+    }
+    return TL_OK;
+}
+
+static tl_status append_interval_ms(tl_buf *buf, int64_t v)
+{
+    uint64_t a = v < 0 ? -(uint64_t)v : (uint64_t)v;
+    return tl_buf_appendf(buf, "%c%llu %02d:%02d:%02d.%03d", v < 0 ? '-' : '+', (unsigned long long)(a / 86400000), (int)(a / 3600000 % 24), (int)(a / 60000 % 60),
+                          (int)(a / 1000 % 60), (int)(a % 1000));
+}
+
+static tl_status append_interval_months(tl_buf *buf, int32_t v)
+{
+    int64_t a = v < 0 ? -(int64_t)v : v;
+    return tl_buf_appendf(buf, "%c%lld-%02d", v < 0 ? '-' : '+', (long long)(a / 12), (int)(a % 12));
+}
+
+static tl_status append_date(tl_buf *buf, int64_t days)
+{
+    int64_t y;
+    int m, d;
+    tl_civil_from_days(days, &y, &m, &d);
+    return tl_buf_appendf(buf, "%04lld-%02d-%02d", (long long)y, m, d);
+}
+
+static tl_status append_time(tl_buf *buf, int32_t millis, int32_t precision)
+{
+    int32_t s = millis / 1000;
+    TL_TRY(tl_buf_appendf(buf, "%02d:%02d:%02d", s / 3600, s / 60 % 60, s % 60));
+    if (precision == 0)
+        return TL_OK;
+    char digits[16];
+    snprintf(digits, sizeof digits, "%03d000000", millis % 1000);
+    return tl_buf_appendf(buf, ".%.*s", (int)precision, digits);
+}
+
+static tl_status append_timestamp(tl_buf *buf, const tl_column *col, int64_t i, const tl_tz *zone)
+{
+    int64_t millis;
+    int32_t nanos, precision = col->type->precision;
+    tl_cast__timestamp_at(col, i, &millis, &nanos);
+    if (col->type->kind == TL_TIMESTAMP_LTZ)
+        millis += tl_tz_offset_ms(zone, millis);
+    int64_t days = millis / 86400000 - (millis % 86400000 < 0);
+    int32_t rest = (int32_t)(millis - days * 86400000);
+    TL_TRY(append_date(buf, days));
+    TL_TRY(tl_buf_append_byte(buf, ' '));
+    TL_TRY(append_time(buf, rest, 0));
+    if (precision == 0)
+        return TL_OK;
+    char digits[32];
+    snprintf(digits, sizeof digits, "%09d", rest % 1000 * 1000000 + nanos);
+    return tl_buf_appendf(buf, ".%.*s", (int)precision, digits);
+}
+
+static tl_status append_nested(tl_buf *buf, const tl_column *col, int64_t i, const tl_tz *zone);
+
+static tl_status append_element(tl_buf *buf, const tl_column *col, int64_t i, const tl_tz *zone)
+{
+    return tl_col_is_null(col, i) ? tl_buf_append_str(buf, "NULL") : tl_cast__append_text(buf, col, i, zone);
+}
+
+tl_status tl_cast__append_text(tl_buf *buf, const tl_column *col, int64_t i, const tl_tz *zone)
+{
+    char text[72];
+    switch (col->type->kind) {
+    case TL_BOOLEAN:
+        return tl_buf_append_str(buf, tl_col_bool(col, i) ? "TRUE" : "FALSE");
+    case TL_TINYINT:
+        return tl_buf_appendf(buf, "%d", tl_col_i8(col, i));
+    case TL_SMALLINT:
+        return tl_buf_appendf(buf, "%d", tl_col_i16(col, i));
+    case TL_INT:
+        if (tl_sql__is_interval_months(col->type))
+            return append_interval_months(buf, tl_col_i32(col, i));
+        return tl_buf_append(buf, text, tl_text__int(tl_col_i32(col, i), text));
+    case TL_BIGINT:
+        if (tl_sql__is_interval_ms(col->type))
+            return append_interval_ms(buf, tl_col_i64(col, i));
+        return tl_buf_append(buf, text, tl_text__int(tl_col_i64(col, i), text));
+    case TL_FLOAT:
+        return tl_buf_append(buf, text, tl_text_java_float(tl_col_f32(col, i), text));
+    case TL_DOUBLE:
+        return tl_buf_append(buf, text, tl_text_java_double(tl_col_f64(col, i), text));
+    case TL_DECIMAL:
+        return tl_buf_append(buf, text, tl_decimal_format(tl_cast__decimal_at(col, i), col->type->scale, text));
+    case TL_CHAR:
+    case TL_VARCHAR: {
+        tl_bytes_view v = tl_col_bytes(col, i);
+        return tl_buf_append(buf, v.data, v.len);
+    }
+    case TL_BINARY:
+    case TL_VARBINARY:
+    case TL_BLOB:
+        return append_decoded(buf, tl_col_bytes(col, i));
+    case TL_DATE:
+        return append_date(buf, tl_col_i32(col, i));
+    case TL_TIME:
+        return append_time(buf, tl_col_i32(col, i), col->type->precision);
+    case TL_TIMESTAMP:
+    case TL_TIMESTAMP_LTZ:
+        return append_timestamp(buf, col, i, zone);
+    default:
+        return append_nested(buf, col, i, zone);
+    }
+}
+
+/** [1, NULL], {k=1}, (1, NULL). */
+static tl_status append_nested(tl_buf *buf, const tl_column *col, int64_t i, const tl_tz *zone)
+{
+    if (col->phys == TL_PHYS_ROW) {
+        for (int32_t k = 0; k < col->n_children; k++) {
+            TL_TRY(tl_buf_append_str(buf, k == 0 ? "(" : ", "));
+            TL_TRY(append_element(buf, col->children[k], i, zone));
+        }
+        return tl_buf_append_str(buf, col->n_children == 0 ? "()" : ")");
+    }
+    bool is_map = col->phys == TL_PHYS_MAP;
+    TL_TRY(tl_buf_append_byte(buf, is_map ? '{' : '['));
+    for (int32_t k = col->offsets[i]; k < col->offsets[i + 1]; k++) {
+        if (k > col->offsets[i])
+            TL_TRY(tl_buf_append_str(buf, ", "));
+        TL_TRY(append_element(buf, col->children[0], k, zone));
+        if (is_map) {
+            TL_TRY(tl_buf_append_byte(buf, '='));
+            TL_TRY(append_element(buf, col->children[1], k, zone));
+        }
+    }
+    return tl_buf_append_byte(buf, is_map ? '}' : ']');
+}
+
+/** Bytes of the first `n` characters (at most all). */
+static size_t prefix_bytes(const uint8_t *data, size_t bytes, int64_t n, int64_t *characters)
+{
+    size_t i = 0;
+    int64_t count = 0;
+    while (i < bytes) {
+        if ((data[i] & 0xC0) != 0x80 && count++ == n) {
+            count--;
+            break;
+        }
+        i++;
+    }
+    *characters = count;
+    return i;
+}
+
+/** CHAR(n) is cut and padded with blanks, VARCHAR(n) is cut. `from` is where the value begins in the buffer. */
+static tl_status fit_length(tl_cast *c, size_t from)
+{
+    if (c->to->length == TL_LENGTH_MAX)
+        return TL_OK;
+    int64_t characters;
+    c->text.len = from + prefix_bytes(c->text.data + from, c->text.len - from, c->to->length, &characters);
+    for (; c->to->kind == TL_CHAR && characters < c->to->length; characters++)
+        TL_TRY(tl_buf_append_byte(&c->text, ' '));
+    return TL_OK;
+}
+
+tl_status tl_cast__to_text(tl_cast *c)
+{
+    TL_TRY(tl_column_alloc(c->to, c->from->length, &c->out, c->err));
+    for (int64_t i = 0; i < c->from->length; i++) {
+        size_t from = c->text.len;
+        if (!tl_col_is_null(c->from, i)) {
+            tl_status status = tl_cast__append_text(&c->text, c->from, i, c->zone);
+            if (status == TL_OK)
+                status = fit_length(c, from);
+            if (status != TL_OK)
+                return tl_nomem(c->err, "cast");
+        }
+        if (c->text.len > INT32_MAX)
+            return tl_error_set(c->err, TL_E_LIMIT, "cast: the texts of one batch have more than 2 GiB");
+        c->out->offsets[i + 1] = (int32_t)c->text.len;
+    }
+    return TL_OK;
+}
+
+/* ---- points in time ---- */
+
+static tl_status from_timestamp(tl_cast *c)
+{
+    bool local_from = c->from->type->kind == TL_TIMESTAMP_LTZ, local_to = c->to->kind == TL_TIMESTAMP_LTZ;
+    for (int64_t i = 0; i < c->from->length; i++) {
+        if (tl_col_is_null(c->from, i))
+            continue;
+        int64_t millis;
+        int32_t nanos;
+        tl_cast__timestamp_at(c->from, i, &millis, &nanos);
+        if (local_from && !local_to)
+            millis += tl_tz_offset_ms(c->zone, millis);
+        int64_t days = millis / 86400000;
+        bool negative = millis % 86400000 < 0;
+        switch (c->to->kind) {
+        case TL_DATE: /* a TIMESTAMP rounds toward 1970, one with time zone does not */
+            ((int32_t *)c->out->values)[i] = (int32_t)(days - (local_from && negative));
+            break;
+        case TL_TIME:
+            ((int32_t *)c->out->values)[i] = (int32_t)(millis - (days - negative) * 86400000);
+            break;
+        default:
+            if (local_to && !local_from)
+                millis = tl_tz_to_utc_ms(c->zone, millis);
+            tl_cast__put_timestamp(c->out, i, millis, nanos);
+            break;
+        }
+    }
+    return TL_OK;
+}
+
+tl_status tl_cast__from_time(tl_cast *c)
+{
+    if (c->from->type->kind == TL_TIMESTAMP || c->from->type->kind == TL_TIMESTAMP_LTZ)
+        return from_timestamp(c);
+    for (int64_t i = 0; i < c->from->length; i++) { /* DATE and TIME: to a timestamp */
+        if (tl_col_is_null(c->from, i))
+            continue;
+        int64_t millis = (int64_t)tl_col_i32(c->from, i) * (c->from->type->kind == TL_DATE ? 86400000 : 1);
+        if (c->to->kind == TL_TIMESTAMP_LTZ)
+            millis = tl_tz_to_utc_ms(c->zone, millis);
+        tl_cast__put_timestamp(c->out, i, millis, 0);
+    }
+    return TL_OK;
+}

@@ -1,0 +1,223 @@
+/* DESCRIBE and SHOW CREATE. */
+#include <stdio.h>
+
+#include "sql/commands.h"
+
+typedef struct description {
+    tl_result *rows;
+    tl_binder *b;
+    const char *const *keys;
+    int32_t n_keys;
+} description;
+
+static tl_status describe_column(const description *d, const char *name, const tl_type *type, const char *extras, const char *watermark, const char *comment)
+{
+    tl_binder *b = d->b;
+    const tl_type *nullable;
+    TL_TRY(tl_bind__nullable(b, type, true, &nullable));
+    const char *key = NULL;
+    for (int32_t i = 0; i < d->n_keys; i++) {
+        if (strcmp(d->keys[i], name) != 0)
+            continue;
+        const char *all = d->keys[0];
+        for (int32_t k = 1; k < d->n_keys && all != NULL; k++)
+            all = tl_arena_strf(b->arena, "%s, %s", all, d->keys[k]);
+        key = all != NULL ? tl_arena_strf(b->arena, "PRI(%s)", all) : NULL;
+        BIND_ALLOC(b, key);
+    }
+    const char *cells[] = {name, tl_bind__type_text(b, nullable), type->nullable ? "TRUE" : "FALSE", key, extras, watermark, comment};
+    return tl_result__add(d->rows, cells, b->err);
+}
+
+static const char *unparsed(tl_binder *b, const tl_ast *e)
+{
+    tl_buf buf = {0};
+    const char *text = NULL;
+    if (tl_sql__unparse(e, &buf) == TL_OK)
+        text = tl_arena_strndup(b->arena, (const char *)buf.data, buf.len);
+    tl_buf_deinit(&buf);
+    return text;
+}
+
+static tl_status describe_object(description *d, const tl_sql_object *object)
+{
+    tl_binder *b = d->b;
+    tl_plan *plan;
+    tl_scope *scope;
+    const char *quoted = tl_arena_strf(b->arena, "`%s`.`%s`.`%s`", object->catalog, object->db, object->name);
+    const tl_ast *name;
+    BIND_ALLOC(b, quoted);
+    TL_TRY(tl_sql__parse_expr(b->arena, quoted, strlen(quoted), &name, b->err));
+    TL_TRY(tl_bind__table_scan(b, name, NULL, &plan, &scope, NULL));
+    d->keys = object->primary_key;
+    d->n_keys = object->n_primary_key;
+    for (int32_t i = 0; i < plan->type->n_fields; i++) {
+        const tl_field *f = &plan->type->fields[i];
+        const tl_sql_column *c = object->is_view ? NULL : &object->columns[i];
+        const char *extras = NULL, *watermark = NULL;
+        if (c != NULL && c->computed != NULL)
+            extras = tl_arena_strf(b->arena, "AS %s", unparsed(b, c->computed));
+        if (c != NULL && c->metadata != NULL)
+            extras = tl_arena_strf(b->arena, "METADATA FROM '%s'%s", c->metadata, c->is_virtual ? " VIRTUAL" : "");
+        if (c != NULL && object->watermark != NULL && strcmp(tl_ast_last_name(object->watermark_column), c->name) == 0)
+            watermark = unparsed(b, object->watermark);
+        TL_TRY(describe_column(d, f->name, f->type, extras, watermark, c != NULL ? c->comment : NULL));
+    }
+    return TL_OK;
+}
+
+static tl_status describe_table(description *d, const tl_sql_table *table)
+{
+    if (!tl_table_is_system(table->table)) {
+        const tl_table_schema *schema = tl_table_schema_of(table->table);
+        d->keys = (const char *const *)schema->primary_keys;
+        d->n_keys = schema->n_primary_keys;
+    }
+    for (int32_t i = 0; i < table->row_type->n_fields; i++) {
+        const tl_field *f = &table->row_type->fields[i];
+        TL_TRY(describe_column(d, f->name, f->type, NULL, NULL, f->description));
+    }
+    return TL_OK;
+}
+
+tl_status tl_sql__describe(tl_binder *b, const tl_ast *name, const tl_ast *at, tl_reader **out)
+{
+    static const char *const names[] = {"name", "type", "null", "key", "extras", "watermark", "comment"};
+    if (at->kind == AST_DESCRIBE && strcmp(at->text, "TABLE") != 0)
+        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, at, "DESCRIBE %s is not there", at->text);
+    TL_CLEANUP(tl_result__deinit) tl_result rows = {0};
+    TL_TRY(tl_result__init(&rows, names, TL_ARRAY_LEN(names), b->err));
+    description d = {.rows = &rows, .b = b};
+    tl_sql_table *table;
+    tl_sql_object *object;
+    TL_TRY(tl_bind__table(b, name, NULL, &table, &object));
+    TL_TRY(object != NULL ? describe_object(&d, object) : describe_table(&d, table));
+    return tl_result__finish(&rows, out, b->err);
+}
+
+/* ---- SHOW CREATE ---- */
+
+static tl_status append_text(tl_buf *buf, const char *text)
+{
+    TL_TRY(tl_buf_append_byte(buf, '\''));
+    for (; *text != '\0'; text++) {
+        if (*text == '\'')
+            TL_TRY(tl_buf_append_byte(buf, '\''));
+        TL_TRY(tl_buf_append_byte(buf, (uint8_t)*text));
+    }
+    return tl_buf_append_byte(buf, '\'');
+}
+
+static tl_status append_names(tl_buf *buf, const char *const *names, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++)
+        TL_TRY(tl_buf_appendf(buf, "%s`%s`", i > 0 ? ", " : "", names[i]));
+    return TL_OK;
+}
+
+static tl_status append_options(tl_buf *buf, const tl_options *options)
+{
+    bool first = true;
+    for (size_t i = 0; i < options->count; i++) {
+        if (strncmp(options->keys[i], "schema.", 7) == 0)
+            continue;
+        TL_TRY(tl_buf_append_str(buf, first ? "WITH (\n  " : ",\n  "));
+        TL_TRY(append_text(buf, options->keys[i]));
+        TL_TRY(tl_buf_append_str(buf, " = "));
+        TL_TRY(append_text(buf, options->values[i]));
+        first = false;
+    }
+    return first ? TL_OK : tl_buf_append_str(buf, "\n)\n");
+}
+
+static tl_status append_tail(tl_buf *buf, const char *const *primary, int32_t n_primary, const char *const *partition, int32_t n_partition, const char *comment,
+                             const tl_options *options)
+{
+    if (n_primary > 0) {
+        TL_TRY(tl_buf_append_str(buf, ",\n  PRIMARY KEY ("));
+        TL_TRY(append_names(buf, primary, n_primary));
+        TL_TRY(tl_buf_append_str(buf, ") NOT ENFORCED"));
+    }
+    TL_TRY(tl_buf_append_str(buf, "\n) "));
+    if (comment != NULL && comment[0] != '\0') {
+        TL_TRY(tl_buf_append_str(buf, "COMMENT "));
+        TL_TRY(append_text(buf, comment));
+        TL_TRY(tl_buf_append_str(buf, "\n"));
+    }
+    if (n_partition > 0) {
+        TL_TRY(tl_buf_append_str(buf, "PARTITIONED BY ("));
+        TL_TRY(append_names(buf, partition, n_partition));
+        TL_TRY(tl_buf_append_str(buf, ")\n"));
+    }
+    return append_options(buf, options);
+}
+
+static tl_status create_object_text(tl_binder *b, const tl_sql_object *o, tl_buf *buf)
+{
+    const char *temporary = o->temporary ? "TEMPORARY " : "";
+    if (o->is_view)
+        return tl_buf_appendf(buf, "CREATE %sVIEW `%s`.`%s`.`%s` AS\n%s\n", temporary, o->catalog, o->db, o->name, o->text);
+    TL_TRY(tl_buf_appendf(buf, "CREATE %sTABLE `%s`.`%s`.`%s` (\n", temporary, o->catalog, o->db, o->name));
+    for (int32_t i = 0; i < o->n_columns; i++) {
+        const tl_sql_column *c = &o->columns[i];
+        TL_TRY(tl_buf_appendf(buf, "%s  `%s` ", i > 0 ? ",\n" : "", c->name));
+        if (c->computed != NULL) {
+            const char *text = unparsed(b, c->computed);
+            TL_TRY(tl_buf_appendf(buf, "AS %s", text != NULL ? text : "?"));
+        } else {
+            TL_TRY(tl_buf_append_str(buf, tl_bind__type_text(b, c->type)));
+        }
+        if (c->metadata != NULL)
+            TL_TRY(tl_buf_appendf(buf, " METADATA FROM '%s'%s", c->metadata, c->is_virtual ? " VIRTUAL" : ""));
+    }
+    if (o->watermark != NULL) {
+        const char *text = unparsed(b, o->watermark);
+        TL_TRY(tl_buf_appendf(buf, ",\n  WATERMARK FOR `%s` AS %s", tl_ast_last_name(o->watermark_column), text != NULL ? text : "?"));
+    }
+    return append_tail(buf, o->primary_key, o->n_primary_key, o->partition_key, o->n_partition_key, o->comment, &o->options);
+}
+
+static tl_status create_table_text(tl_binder *b, const tl_sql_table *t, tl_buf *buf)
+{
+    const tl_table_schema *s = tl_table_schema_of(t->table);
+    TL_TRY(tl_buf_appendf(buf, "CREATE TABLE `%s`.`%s`.`%s` (\n", t->catalog, t->db, t->name));
+    for (int32_t i = 0; i < t->row_type->n_fields; i++) {
+        const tl_field *f = &t->row_type->fields[i];
+        TL_TRY(tl_buf_appendf(buf, "%s  `%s` %s", i > 0 ? ",\n" : "", f->name, tl_bind__type_text(b, f->type)));
+        if (f->description != NULL) {
+            TL_TRY(tl_buf_append_str(buf, " COMMENT "));
+            TL_TRY(append_text(buf, f->description));
+        }
+    }
+    return append_tail(buf, (const char *const *)s->primary_keys, s->n_primary_keys, (const char *const *)s->partition_keys, s->n_partition_keys, s->comment, &s->options);
+}
+
+tl_status tl_sql__show_create(tl_binder *b, const tl_ast *ast, tl_reader **out)
+{
+    tl_buf buf = {0};
+    tl_status status;
+    if (strcmp(ast->text, "CREATE CATALOG") == 0) {
+        const tl_sql_catalog *catalog = tl_sql__catalog(b->session, tl_ast_last_name(ast->kid[0]));
+        if (catalog == NULL)
+            return TL_AST_ERROR(b->err, TL_E_NOT_FOUND, ast, "a catalog with name [%s] does not exist", tl_ast_last_name(ast->kid[0]));
+        status = tl_buf_appendf(&buf, "CREATE CATALOG `%s` ", catalog->name);
+        if (status == TL_OK)
+            status = append_options(&buf, &catalog->options);
+    } else {
+        tl_sql_table *table;
+        tl_sql_object *object;
+        TL_TRY(tl_bind__table(b, ast->kid[0], NULL, &table, &object));
+        if (object == NULL && tl_table_is_system(table->table))
+            return BIND_ERROR(b, ast, "'%s' is a system table", table->name);
+        if (strcmp(ast->text, "CREATE VIEW") == 0 && (object == NULL || !object->is_view))
+            return BIND_ERROR(b, ast, "'%s' is no view", tl_ast_last_name(ast->kid[0]));
+        status = object != NULL ? create_object_text(b, object, &buf) : create_table_text(b, table, &buf);
+    }
+    char *text = NULL;
+    if (status == TL_OK)
+        status = tl_buf_steal_str(&buf, &text);
+    status = status == TL_OK ? tl_result__single("result", text, out, b->err) : tl_nomem(b->err, "SHOW CREATE");
+    tl_free(text);
+    tl_buf_deinit(&buf);
+    return status;
+}

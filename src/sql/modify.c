@@ -1,0 +1,169 @@
+/*
+ * UPDATE, DELETE and TRUNCATE of lake tables, in batch: the rows that the condition finds are written again as +U, or as -D.
+ */
+#include "sql/commands.h"
+
+/** Gives every row of another reader one kind. */
+typedef struct kind_reader {
+    tl_reader reader;
+    tl_reader *in;
+    uint8_t kind;
+} kind_reader;
+
+static tl_status kind_next(tl_reader *reader, tl_batch **out, tl_error *err)
+{
+    kind_reader *r = (kind_reader *)reader;
+    TL_TRY(tl_reader_next(r->in, out, err));
+    if (*out == NULL)
+        return TL_OK;
+    tl_free((*out)->row_kind);
+    (*out)->row_kind = tl_alloc((size_t)(*out)->n_rows + 1);
+    if ((*out)->row_kind == NULL) {
+        tl_batch_free(*out);
+        *out = NULL;
+        return tl_nomem(err, "batch");
+    }
+    memset((*out)->row_kind, r->kind, (size_t)(*out)->n_rows);
+    return TL_OK;
+}
+
+static void kind_free(tl_reader *reader)
+{
+    kind_reader *r = (kind_reader *)reader;
+    tl_reader_free(r->in);
+    tl_type_unref(r->reader.type);
+    tl_free(r);
+}
+
+static tl_status with_kind(tl_reader *in, uint8_t kind, tl_reader **out, tl_error *err)
+{
+    static const tl_reader_ops ops = {kind_next, kind_free};
+    kind_reader *r = tl_calloc(1, sizeof *r);
+    if (r == NULL) {
+        tl_reader_free(in);
+        return tl_nomem(err, "query");
+    }
+    *r = (kind_reader){.reader = {&ops, tl_type_ref(in->type)}, .in = in, .kind = kind};
+    *out = &r->reader;
+    return TL_OK;
+}
+
+static tl_status target(tl_binder *b, const tl_ast *ast, const char *verb, tl_sql_table **table)
+{
+    tl_sql_object *object;
+    TL_TRY(tl_bind__table(b, ast->kid[0], NULL, table, &object));
+    if (*table == NULL || (*table)->kind != TL_SQL_TABLE_LAKE || tl_table_is_system((*table)->table))
+        return BIND_ERROR(b, ast, "%s works on tables of a lake; '%s' is none", verb, tl_ast_last_name(ast->kid[0]));
+    if (b->streaming)
+        return BIND_ERROR(b, ast, "%s statement is not supported for streaming mode now.", verb);
+    return TL_OK;
+}
+
+/** Scan of the target under WHERE, and its scope. */
+static tl_status matching_rows(tl_binder *b, const tl_ast *ast, const tl_ast *where, tl_plan **plan)
+{
+    tl_scope *scope;
+    TL_TRY(tl_bind__table_scan(b, ast->kid[0], NULL, plan, &scope, ast->text));
+    b->scope = scope;
+    if (where == NULL)
+        return TL_OK;
+    tl_expr *condition;
+    TL_TRY(tl_bind__condition(b, where, "WHERE", &condition));
+    return tl_bind__filter(b, *plan, condition, plan);
+}
+
+static bool is_key(const tl_sql_table *table, int32_t column)
+{
+    for (int32_t i = 0; i < table->n_primary_key; i++)
+        if (table->primary_key[i] == column)
+            return true;
+    return false;
+}
+
+/** The table's columns, with the assigned ones replaced. */
+static tl_status assigned_columns(tl_binder *b, const tl_ast *ast, const tl_sql_table *table, tl_plan *rows, tl_plan **out)
+{
+    int32_t n = table->row_type->n_fields;
+    tl_expr **exprs = tl_arena_alloc(b->arena, (size_t)n * sizeof *exprs);
+    const char **names = tl_arena_alloc(b->arena, (size_t)n * sizeof *names);
+    BIND_ALLOC(b, exprs);
+    BIND_ALLOC(b, names);
+    for (int32_t i = 0; i < n; i++) {
+        names[i] = table->row_type->fields[i].name;
+        TL_TRY(tl_bind__column(b, i, table->row_type->fields[i].type, ast, &exprs[i]));
+    }
+    for (const tl_ast *set = tl_ast_first(ast->kid[1]); set != NULL; set = set->next) {
+        const char *name = tl_ast_last_name(set->kid[0]);
+        int32_t column = tl_type_field_index(table->row_type, name);
+        if (column < 0)
+            return BIND_ERROR(b, set, "Unknown target column '%s'", name);
+        if (is_key(table, column))
+            return BIND_ERROR(b, set, "Updates to primary keys are not supported, primaryKeys ([%s]), updatedColumns ([%s])", name, name);
+        tl_expr *value;
+        const tl_type *type = table->row_type->fields[column].type;
+        TL_TRY(tl_bind__expr(b, set->kid[1], &value));
+        if (!tl_bind__can_cast_implicitly(value->type, type))
+            return BIND_ERROR(b, set, "column '%s' is %s, the value is %s", name, tl_bind__type_text(b, type), tl_bind__type_text(b, value->type));
+        TL_TRY(tl_bind__coerce(b, value, type, &exprs[column]));
+    }
+    return tl_bind__project(b, rows, exprs, names, n, out);
+}
+
+static tl_status run_rows(tl_binder *b, const tl_sql_table *table, tl_plan *plan, uint8_t kind)
+{
+    TL_TRY(tl_plan__optimise(b, &plan));
+    tl_reader *rows;
+    tl_sql_env env = b->stmt->env;
+    env.fixed_now_ms = tl_clock_now_ms(b->session->clock);
+    TL_TRY(tl_exec__open(b->session, &env, plan, &rows, b->err));
+    TL_TRY(with_kind(rows, kind, &rows, b->err));
+    return tl_exec__write(b->session, table->table, rows, /* overwrite= */ false, NULL, b->err);
+}
+
+static const char *merge_engine(const tl_sql_table *table)
+{
+    const char *engine = tl_table_option(table->table, "merge-engine");
+    return engine != NULL ? engine : "deduplicate";
+}
+
+tl_status tl_sql__update(tl_binder *b, const tl_ast *ast)
+{
+    tl_sql_table *table;
+    TL_TRY(target(b, ast, "UPDATE", &table));
+    if (table->n_primary_key == 0)
+        return BIND_ERROR(b, ast, "org.apache.paimon.table.AppendOnlyFileStoreTable can not support update, because there is no primary key.");
+    const char *engine = merge_engine(table);
+    tl_plan *rows;
+    TL_TRY(matching_rows(b, ast, ast->kid[2], &rows));
+    TL_TRY(assigned_columns(b, ast, table, rows, &rows));
+    if (strcmp(engine, "deduplicate") != 0 && strcmp(engine, "partial-update") != 0)
+        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, ast, "Merge engine %s can not support batch update.", engine);
+    return run_rows(b, table, rows, TL_KIND_UPDATE_AFTER);
+}
+
+tl_status tl_sql__delete(tl_binder *b, const tl_ast *ast)
+{
+    tl_sql_table *table;
+    TL_TRY(target(b, ast, "DELETE", &table));
+    if (table->n_primary_key == 0)
+        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, ast, "table '%s' has no primary key: DELETE would need deletion vectors, which are not there yet", table->name);
+    const char *engine = merge_engine(table);
+    const char *removes = tl_table_option(table->table, strcmp(engine, "aggregation") == 0 ? "aggregation.remove-record-on-delete" : "partial-update.remove-record-on-delete");
+    if (strcmp(engine, "deduplicate") != 0 && (removes == NULL || strcmp(removes, "true") != 0))
+        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, ast, "Merge engine %s can not support batch delete.", engine);
+    tl_plan *rows;
+    TL_TRY(matching_rows(b, ast, ast->kid[2], &rows));
+    if (rows->type->n_fields != table->row_type->n_fields) /* computed columns are not written */
+        TL_TRY(assigned_columns(b, &(tl_ast){.kind = AST_UPDATE, .line = ast->line, .position = ast->position}, table, rows, &rows));
+    return run_rows(b, table, rows, TL_KIND_DELETE);
+}
+
+tl_status tl_sql__truncate(tl_binder *b, const tl_ast *ast)
+{
+    tl_sql_table *table;
+    TL_TRY(target(b, ast, "TRUNCATE TABLE", &table));
+    tl_reader *nothing;
+    tl_options all = {0};
+    TL_TRY(tl_reader_from_batches(table->row_type, NULL, 0, &nothing, b->err));
+    return tl_exec__write(b->session, table->table, nothing, /* overwrite= */ true, &all, b->err);
+}

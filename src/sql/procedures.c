@@ -1,0 +1,256 @@
+/*
+ * CALL sys.name(…): what the reference's procedures do. Arguments come by position or by name; all are constants, taken as text.
+ */
+#include <stdlib.h>
+#include <strings.h>
+
+#include "base/parse.h"
+#include "sql/commands.h"
+
+#define ARGS_MAX 8
+
+typedef struct call {
+    tl_binder *b;
+    const tl_ast *ast;
+    const char *args[ARGS_MAX]; /* text; NULL: not given */
+    tl_sql_table *table;
+} call;
+
+static tl_status integer(const call *c, const char *text, const char *what, int64_t or_else, int64_t *out)
+{
+    if (text == NULL) {
+        *out = or_else;
+        return TL_OK;
+    }
+    return tl_error_wrap(c->b->err, tl_parse_int(text, 0, INT64_MAX, out, c->b->err), "%s", what);
+}
+
+static tl_status required(const call *c, int i, const char *what)
+{
+    return c->args[i] != NULL ? TL_OK : BIND_ERROR(c->b, c->ast, "the procedure needs the argument '%s'", what);
+}
+
+static tl_status create_tag(call *c)
+{
+    int64_t snapshot, retained = TL_ABSENT;
+    TL_TRY(required(c, 1, "tag"));
+    TL_TRY(integer(c, c->args[2], "snapshot_id", 0, &snapshot));
+    if (c->args[3] != NULL)
+        TL_TRY(tl_parse_duration_ms(c->args[3], &retained, c->b->err));
+    return tl_table_create_tag(c->table->table, c->args[1], snapshot, retained, c->b->err);
+}
+
+static tl_status delete_tag(call *c)
+{
+    TL_TRY(required(c, 1, "tag"));
+    const char *from = c->args[1];
+    while (*from != '\0') { /* a list: a,b */
+        size_t n = strcspn(from, ",");
+        const char *name = tl_arena_strndup(c->b->arena, from, n);
+        BIND_ALLOC(c->b, name);
+        TL_TRY(tl_table_delete_tag(c->table->table, name, c->b->err));
+        from += n + (from[n] == ',');
+    }
+    return TL_OK;
+}
+
+static tl_status rename_tag(call *c)
+{
+    TL_TRY(required(c, 1, "tag"));
+    TL_TRY(required(c, 2, "target_tag"));
+    return tl_table_rename_tag(c->table->table, c->args[1], c->args[2], c->b->err);
+}
+
+static tl_status rollback_to(call *c)
+{
+    int64_t snapshot;
+    TL_TRY(integer(c, c->args[2], "snapshot_id", 0, &snapshot));
+    if (c->args[1] == NULL && snapshot == 0)
+        return BIND_ERROR(c->b, c->ast, "rollback_to needs 'tag' or 'snapshot_id'");
+    return tl_table_rollback(c->table->table, snapshot, c->args[1], c->b->err);
+}
+
+static tl_status create_branch(call *c)
+{
+    TL_TRY(required(c, 1, "branch"));
+    return tl_table_create_branch(c->table->table, c->args[1], c->args[2], c->b->err);
+}
+
+static tl_status delete_branch(call *c)
+{
+    TL_TRY(required(c, 1, "branch"));
+    return tl_table_delete_branch(c->table->table, c->args[1], c->b->err);
+}
+
+static tl_status rename_branch(call *c)
+{
+    TL_TRY(required(c, 1, "from_branch"));
+    TL_TRY(required(c, 2, "to_branch"));
+    return tl_table_rename_branch(c->table->table, c->args[1], c->args[2], c->b->err);
+}
+
+static tl_status compact(call *c)
+{
+    tl_commit_result result;
+    bool full = c->args[1] == NULL || strcasecmp(c->args[1], "minor") != 0;
+    return tl_table_compact(c->table->table, NULL, full, c->b->session->pool, &result, c->b->err);
+}
+
+static tl_status expire_snapshots(call *c)
+{
+    tl_expire_spec spec = {TL_ABSENT, TL_ABSENT, TL_ABSENT};
+    TL_TRY(integer(c, c->args[1], "retain_max", TL_ABSENT, &spec.retain_max));
+    TL_TRY(integer(c, c->args[2], "retain_min", TL_ABSENT, &spec.retain_min));
+    if (c->args[3] != NULL) {
+        int64_t millis;
+        int32_t nanos;
+        tl_bytes_view text = {(const uint8_t *)c->args[3], strlen(c->args[3])};
+        if (!tl_parse_timestamp(text, &millis, &nanos))
+            return BIND_ERROR(c->b, c->ast, "'older_than' is no timestamp: '%s'", c->args[3]);
+        spec.older_than_ms = tl_clock_now_ms(c->b->session->clock) - tl_tz_to_utc_ms(c->b->session->zone, millis);
+    }
+    int32_t expired;
+    return tl_table_expire(c->table->table, &spec, &expired, c->b->err);
+}
+
+/** "dt=2026-03-03,hh=8;dt=…": specs parted by `;`, each of column=value parted by `,`. */
+static tl_status drop_partition(call *c)
+{
+    TL_TRY(required(c, 1, "partitions"));
+    enum { SPECS_MAX = 64 };
+    tl_options *specs = tl_calloc(SPECS_MAX, sizeof *specs);
+    if (specs == NULL)
+        return tl_nomem(c->b->err, "partition");
+    size_t n = 0;
+    tl_status status = TL_OK;
+    for (const char *p = c->args[1]; *p != '\0' && status == TL_OK;) {
+        size_t bytes = strcspn(p, ",;"), equals = strcspn(p, "=");
+        if (equals >= bytes || n == SPECS_MAX) {
+            status = BIND_ERROR(c->b, c->ast, "'%s' is no list of partitions (a=1,b=2;a=3,b=4)", c->args[1]);
+            break;
+        }
+        char *key = tl_strndup(p, equals), *value = tl_strndup(p + equals + 1, bytes - equals - 1);
+        status = key != NULL && value != NULL && tl_options_set(&specs[n], key, value) == TL_OK ? TL_OK : tl_nomem(c->b->err, "partition");
+        tl_free(key);
+        tl_free(value);
+        p += bytes;
+        n += *p != ',';
+        p += *p != '\0';
+    }
+    if (status == TL_OK)
+        status = tl_table_drop_partitions(c->table->table, specs, n, c->b->err);
+    for (size_t i = 0; i < SPECS_MAX; i++)
+        tl_options_deinit(&specs[i]);
+    tl_free(specs);
+    return status;
+}
+
+static tl_status reset_consumer(call *c)
+{
+    int64_t next;
+    TL_TRY(required(c, 1, "consumer_id"));
+    if (c->args[2] == NULL)
+        return tl_table_consumer_delete(c->table->table, c->args[1], c->b->err);
+    TL_TRY(integer(c, c->args[2], "next_snapshot_id", 0, &next));
+    return tl_table_consumer_set(c->table->table, c->args[1], next, c->b->err);
+}
+
+static const struct procedure {
+    const char *name;
+    const char *args[ARGS_MAX]; /* the first is the table */
+    tl_status (*run)(call *c);
+} procedures[] = {
+    {"create_tag", {"table", "tag", "snapshot_id", "time_retained"}, create_tag},
+    {"delete_tag", {"table", "tag"}, delete_tag},
+    {"rename_tag", {"table", "tag", "target_tag"}, rename_tag},
+    {"rollback_to", {"table", "tag", "snapshot_id"}, rollback_to},
+    {"create_branch", {"table", "branch", "tag"}, create_branch},
+    {"delete_branch", {"table", "branch"}, delete_branch},
+    {"rename_branch", {"table", "from_branch", "to_branch"}, rename_branch},
+    {"compact", {"table", "compact_strategy"}, compact},
+    {"expire_snapshots", {"table", "retain_max", "retain_min", "older_than"}, expire_snapshots},
+    {"drop_partition", {"table", "partitions"}, drop_partition},
+    {"reset_consumer", {"table", "consumer_id", "next_snapshot_id"}, reset_consumer},
+};
+
+const char *tl_sql__procedure_name(size_t i)
+{
+    return i < TL_ARRAY_LEN(procedures) ? procedures[i].name : NULL;
+}
+
+static tl_status constant_text(tl_binder *b, const tl_ast *ast, const char **out)
+{
+    tl_expr *e;
+    TL_TRY(tl_bind__expr(b, ast, &e));
+    if (e->kind != TL_EXPR_LITERAL)
+        return BIND_ERROR(b, ast, "arguments of a procedure must be constant");
+    *out = NULL;
+    if (tl_col_is_null(e->literal, 0))
+        return TL_OK;
+    tl_buf buf = {0};
+    tl_status status = tl_text_append_plain(&buf, e->literal, 0);
+    if (status == TL_OK)
+        *out = tl_arena_strndup(b->arena, (const char *)buf.data, buf.len);
+    tl_buf_deinit(&buf);
+    BIND_ALLOC(b, *out);
+    return status;
+}
+
+static tl_status bind_arguments(call *c, const struct procedure *p)
+{
+    tl_binder *b = c->b;
+    int position = 0;
+    for (const tl_ast *arg = tl_ast_first(c->ast->kid[1]); arg != NULL; arg = arg->next) {
+        int i = position++;
+        if (arg->kind == AST_ARG) {
+            for (i = 0; i < ARGS_MAX && p->args[i] != NULL && strcasecmp(p->args[i], arg->text) != 0;)
+                i++;
+        }
+        if (i >= ARGS_MAX || p->args[i] == NULL)
+            return arg->kind == AST_ARG ? BIND_ERROR(b, arg, "procedure %s has no argument '%s'", p->name, arg->text)
+                                        : BIND_ERROR(b, arg, "procedure %s takes fewer arguments", p->name);
+        TL_TRY(constant_text(b, arg->kind == AST_ARG ? arg->kid[0] : arg, &c->args[i]));
+    }
+    /* rollback_to and others take a snapshot number where the tag stands. */
+    if (strcmp(p->name, "rollback_to") == 0 && c->args[1] != NULL && c->args[2] == NULL && c->args[1][strspn(c->args[1], "0123456789")] == '\0' && c->args[1][0] != '\0') {
+        c->args[2] = c->args[1];
+        c->args[1] = NULL;
+    }
+    return TL_OK;
+}
+
+/** 'db.table' or 'table' of the procedure's catalog. */
+static tl_status open_table(call *c, const char *catalog)
+{
+    tl_binder *b = c->b;
+    TL_TRY(required(c, 0, "table"));
+    const char *dot = strchr(c->args[0], '.');
+    const char *db = dot != NULL ? tl_arena_strndup(b->arena, c->args[0], (size_t)(dot - c->args[0])) : b->db;
+    BIND_ALLOC(b, db);
+    tl_ast ids[3] = {{.kind = AST_ID, .text = catalog}, {.kind = AST_ID, .text = db}, {.kind = AST_ID, .text = dot != NULL ? dot + 1 : c->args[0]}};
+    ids[0].next = &ids[1];
+    ids[1].next = &ids[2];
+    const tl_ast name = {.kind = AST_NAME, .count = 3, .kid = {&ids[0], &ids[2]}, .line = c->ast->line, .position = c->ast->position};
+    tl_sql_object *object;
+    TL_TRY(tl_bind__table(b, &name, NULL, &c->table, &object));
+    if (c->table == NULL || c->table->kind != TL_SQL_TABLE_LAKE)
+        return BIND_ERROR(b, c->ast, "'%s' is no table of a lake", c->args[0]);
+    return TL_OK;
+}
+
+tl_status tl_sql__call_procedure(tl_binder *b, const tl_ast *ast, tl_reader **out)
+{
+    const char *name = tl_ast_last_name(ast->kid[0]);
+    const tl_ast *first = tl_ast_first(ast->kid[0]);
+    const char *catalog = ast->kid[0]->count == 3 ? first->text : b->catalog;
+    for (size_t i = 0; i < TL_ARRAY_LEN(procedures); i++) {
+        if (strcasecmp(procedures[i].name, name) != 0)
+            continue;
+        call c = {.b = b, .ast = ast};
+        TL_TRY(bind_arguments(&c, &procedures[i]));
+        TL_TRY(open_table(&c, catalog));
+        TL_TRY(tl_error_wrap(b->err, procedures[i].run(&c), "line %d:%d: CALL %s", (int)ast->line, (int)ast->position, name));
+        return tl_result__single("result", "Success", out, b->err);
+    }
+    return BIND_ERROR(b, ast, "No match found for function signature %s(…): there is no such procedure", name);
+}
