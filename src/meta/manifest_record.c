@@ -32,7 +32,7 @@ static const tl_avro_field file_field_list[] = {
     NULLABLE(tl_meta__file_record, "_CREATION_TIME", creation_time_ms, MILLIS),
     NULLABLE(tl_meta__file_record, "_DELETE_ROW_COUNT", delete_rows, I64),
     NULLABLE(tl_meta__file_record, "_EMBEDDED_FILE_INDEX", embedded_index, BIN),
-    NULLABLE(tl_meta__file_record, "_FILE_SOURCE", file_source, I32),
+    NULLABLE(tl_meta__file_record, "_FILE_SOURCE", file_source, I8),
     NULLABLE(tl_meta__file_record, "_VALUE_STATS_COLS", value_stats_cols, STRS),
     NULLABLE(tl_meta__file_record, "_EXTERNAL_PATH", external_path, STR),
     NULLABLE(tl_meta__file_record, "_FIRST_ROW_ID", first_row_id, I64),
@@ -42,7 +42,7 @@ static const tl_avro_record file_fields = RECORD_OF(file_field_list, tl_meta__fi
 
 static const tl_avro_field entry_field_list[] = {
     FIELD(tl_meta__entry_record, "_VERSION", version, I32),
-    FIELD(tl_meta__entry_record, "_KIND", kind, I32),
+    FIELD(tl_meta__entry_record, "_KIND", kind, I8),
     FIELD(tl_meta__entry_record, "_PARTITION", partition, BIN),
     FIELD(tl_meta__entry_record, "_BUCKET", bucket, I32),
     FIELD(tl_meta__entry_record, "_TOTAL_BUCKETS", total_buckets, I32),

@@ -6,7 +6,9 @@
 #define TL_META_MANIFEST_RECORD_H
 
 #include "format/avro/avro.h"
+#include "format/format.h"
 #include "meta/meta.h"
+#include "types/builder.h"
 
 #define TL_META_MANIFEST_VERSION 2
 
@@ -85,6 +87,22 @@ void tl_meta__records_free(tl_meta__records *records);
 static inline void tl_meta__records_freep(tl_meta__records **records)
 {
     tl_meta__records_free(*records);
+}
+
+/** A new manifest or list in the writer's format. */
+typedef struct tl_meta__sink tl_meta__sink;
+tl_status tl_meta__sink_create(const tl_manifest_writer *w, const char *path, const tl_avro_record *fields, tl_meta__sink **out,
+                               tl_error *err);
+tl_status tl_meta__sink_append(tl_meta__sink *sink, const void *record, tl_error *err);
+/** Bytes in the file so far, roughly. */
+int64_t tl_meta__sink_bytes(const tl_meta__sink *sink);
+/** Sync and close; *bytes is the file's exact size. After this only free(). */
+tl_status tl_meta__sink_finish(tl_meta__sink *sink, int64_t *bytes, tl_error *err);
+/** Without a successful finish() the file is removed. */
+void tl_meta__sink_free(tl_meta__sink *sink);
+static inline void tl_meta__sink_freep(tl_meta__sink **sink)
+{
+    tl_meta__sink_free(*sink);
 }
 
 #endif

@@ -30,7 +30,14 @@ static void *take(tl_buf *scratch, size_t bytes)
 
 static int64_t integer_at(const tl_column *col, int64_t i)
 {
-    return col->phys == TL_PHYS_I32 ? tl_col_i32(col, i) : tl_col_i64(col, i);
+    switch (col->phys) {
+    case TL_PHYS_I8:
+        return tl_col_i8(col, i);
+    case TL_PHYS_I32:
+        return tl_col_i32(col, i);
+    default:
+        return tl_col_i64(col, i);
+    }
 }
 
 static void read_list(const tl_column *col, int64_t i, tl_avro_kind kind, tl_buf *scratch, void *out)
@@ -57,6 +64,7 @@ static tl_status read_field(const tl_column *col, int64_t i, const tl_avro_field
     static const uint8_t nothing[1];
     switch (f->kind) {
     case TL_AVRO_I32:
+    case TL_AVRO_I8:
     case TL_AVRO_I64:
     case TL_AVRO_MILLIS:
         *(int64_t *)out = integer_at(col, i);

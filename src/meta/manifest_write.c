@@ -68,7 +68,7 @@ static tl_status meta_finish(tl_manifest_meta *meta, const tl_manifest_entry *en
 
 /* ---- manifests ---- */
 
-static tl_status append_entry(tl_avro_writer *writer, const tl_manifest_entry *entry, tl_buf *scratch, tl_error *err)
+static tl_status append_entry(tl_meta__sink *sink, const tl_manifest_entry *entry, tl_buf *scratch, tl_error *err)
 {
     tl_meta__entry_record record = {
         .version = TL_META_MANIFEST_VERSION,
@@ -78,25 +78,25 @@ static tl_status append_entry(tl_avro_writer *writer, const tl_manifest_entry *e
         .total_buckets = entry->total_buckets,
     };
     TL_TRY(tl_meta__file_to_record(entry->file, scratch, &record.file, err));
-    return tl_avro_writer_append(writer, &record, err);
+    return tl_meta__sink_append(sink, &record, err);
 }
 
 /* Write entries into one file until it is large enough or they end; *written tells how many. */
 static tl_status fill_file(tl_manifest_writer *w, const char *path, const tl_manifest_entry *entries, size_t n, size_t *total,
                            size_t *written, int64_t *bytes, tl_error *err)
 {
-    TL_CLEANUP(tl_avro_writer_freep) tl_avro_writer *writer = NULL;
-    TL_TRY(tl_avro_writer_create(w->fs, path, &tl_meta__entry_fields, w->compression, w->zstd_level, &writer, err));
+    TL_CLEANUP(tl_meta__sink_freep) tl_meta__sink *sink = NULL;
+    TL_TRY(tl_meta__sink_create(w, path, &tl_meta__entry_fields, &sink, err));
     tl_buf scratch = {0};
     tl_status status = TL_OK;
     for (*written = 0; *written < n && status == TL_OK;) {
-        status = append_entry(writer, &entries[*written], &scratch, err);
+        status = append_entry(sink, &entries[*written], &scratch, err);
         ++*written;
-        if (++*total % ROLL_CHECK_ENTRIES == 0 && tl_avro_writer_bytes(writer) >= w->target_bytes)
+        if (++*total % ROLL_CHECK_ENTRIES == 0 && tl_meta__sink_bytes(sink) >= w->target_bytes)
             break;
     }
     tl_buf_deinit(&scratch);
-    return status == TL_OK ? tl_avro_writer_finish(writer, bytes, err) : status;
+    return status == TL_OK ? tl_meta__sink_finish(sink, bytes, err) : status;
 }
 
 static tl_status write_one(tl_manifest_writer *w, const tl_manifest_entry *entries, size_t n, size_t *total, size_t *written,
@@ -155,7 +155,7 @@ static int64_t bound(int32_t v)
     return v == INT32_MIN ? TL_AVRO_ABSENT : v;
 }
 
-static tl_status append_meta(tl_avro_writer *writer, const tl_manifest_meta *meta, tl_buf *scratch, tl_error *err)
+static tl_status append_meta(tl_meta__sink *sink, const tl_manifest_meta *meta, tl_buf *scratch, tl_error *err)
 {
     scratch->len = 0;
     if (tl_buf_reserve(scratch, (size_t)TL_MAX(meta->partition_stats.n, 0) * sizeof(int64_t) + 1) != TL_OK)
@@ -175,20 +175,20 @@ static tl_status append_meta(tl_avro_writer *writer, const tl_manifest_meta *met
         .max_row_id = meta->max_row_id,
     };
     tl_meta__stats_to_record(&meta->partition_stats, (int64_t *)(void *)scratch->data, &record.partition_stats);
-    return tl_avro_writer_append(writer, &record, err);
+    return tl_meta__sink_append(sink, &record, err);
 }
 
 static tl_status fill_list(tl_manifest_writer *w, const char *path, const tl_manifest_meta *metas, size_t n, int64_t *bytes,
                            tl_error *err)
 {
-    TL_CLEANUP(tl_avro_writer_freep) tl_avro_writer *writer = NULL;
-    TL_TRY(tl_avro_writer_create(w->fs, path, &tl_meta__list_fields, w->compression, w->zstd_level, &writer, err));
+    TL_CLEANUP(tl_meta__sink_freep) tl_meta__sink *sink = NULL;
+    TL_TRY(tl_meta__sink_create(w, path, &tl_meta__list_fields, &sink, err));
     tl_buf scratch = {0};
     tl_status status = TL_OK;
     for (size_t i = 0; i < n && status == TL_OK; i++)
-        status = append_meta(writer, &metas[i], &scratch, err);
+        status = append_meta(sink, &metas[i], &scratch, err);
     tl_buf_deinit(&scratch);
-    return status == TL_OK ? tl_avro_writer_finish(writer, bytes, err) : status;
+    return status == TL_OK ? tl_meta__sink_finish(sink, bytes, err) : status;
 }
 
 tl_status tl_manifest_list_write(tl_manifest_writer *w, const tl_manifest_meta *metas, size_t n, char **name, int64_t *bytes,

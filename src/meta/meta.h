@@ -217,7 +217,9 @@ typedef bool (*tl_entry_filter)(void *ctx, tl_bytes_view partition, int32_t buck
 tl_status tl_manifest_read(tl_fs *fs, const tl_paths *paths, const char *name, int64_t bytes, tl_entry_filter filter, void *ctx,
                            tl_entries *out, tl_error *err);
 
-/** Names and compression of the manifests that one committer writes. */
+typedef enum tl_manifest_format { TL_MANIFEST_AVRO, TL_MANIFEST_PARQUET } tl_manifest_format;
+
+/** Names, format and compression of the manifests that one committer writes. */
 typedef struct tl_manifest_writer {
     tl_fs *fs;
     tl_paths paths;
@@ -225,6 +227,8 @@ typedef struct tl_manifest_writer {
     int32_t next_manifest; /* counters of §1 */
     int32_t next_list;
     const tl_type *partition_type; /* ROW of the partition columns */
+    tl_manifest_format format;     /* manifest.format */
+    const tl_options *options;     /* table options for a Parquet writer; borrowed, may be NULL */
     char compression[16];          /* manifest.compression */
     int zstd_level;
     int64_t target_bytes; /* manifest.target-file-size */

@@ -57,20 +57,28 @@ static tl_status move_names(tl_names *from, tl_names *to, tl_error *err)
     return TL_OK;
 }
 
-tl_status tl_table__check_manifest_format(const tl_table *table, tl_error *err)
+static tl_status manifest_format(const tl_table *table, tl_manifest_format *out, tl_error *err)
 {
     const char *format = tl_table__option_or_default(&table->schema->options, "manifest.format");
     char name[256];
-    if (strcasecmp(format, "avro") == 0)
+    *out = strcasecmp(format, "parquet") == 0 ? TL_MANIFEST_PARQUET : TL_MANIFEST_AVRO;
+    if (*out == TL_MANIFEST_PARQUET || strcasecmp(format, "avro") == 0)
         return TL_OK;
-    return tl_error_set(err, TL_E_UNSUPPORTED, "table %s: not supported: writing manifests in another format than avro (option 'manifest.format' = '%s')",
+    return tl_error_set(err, TL_E_UNSUPPORTED, "table %s: not supported: writing manifests in this format (option 'manifest.format' = '%s')",
                         tl_table__full_name(table, name), format);
+}
+
+tl_status tl_table__check_manifest_format(const tl_table *table, tl_error *err)
+{
+    tl_manifest_format format;
+    return manifest_format(table, &format, err);
 }
 
 tl_status tl_table__manifest_writer(tl_table *table, tl_manifest_writer *out, tl_error *err)
 {
     const tl_options *opts = &table->schema->options;
-    *out = (tl_manifest_writer){.fs = table->fs, .paths = table->paths, .partition_type = table->partition_type};
+    *out = (tl_manifest_writer){.fs = table->fs, .paths = table->paths, .partition_type = table->partition_type, .options = opts};
+    TL_TRY(manifest_format(table, &out->format, err));
     tl_uuid(out->uuid);
     const char *compression = tl_table__option_or_default(opts, "manifest.compression");
     if (strlen(compression) >= sizeof out->compression)

@@ -1,6 +1,6 @@
 /*
- * Every manifest and manifest list of the fixtures is read; those in Avro are written again into memory, read back and
- * compared: entries, the metas that the list records for them, and the schema text of the container.
+ * Every manifest and manifest list of the fixtures is read; those in Avro are written again into memory, as Avro and as Parquet,
+ * read back and compared: entries, the metas that the list records for them, and the schema text of the container.
  */
 #include "fixture_tables.h"
 #include "format/avro/avro.h"
@@ -91,6 +91,26 @@ static void rewrite_list(table_ctx *t, const tl_manifest_list *list, tl_bytes_vi
     forget_memory(t);
 }
 
+static void rewrite_list_as_parquet(const table_ctx *t, const tl_manifest_list *list)
+{
+    tl_error err;
+    tl_manifest_writer w = memory_writer(t);
+    w.format = TL_MANIFEST_PARQUET;
+    char *name = NULL;
+    int64_t bytes = 0;
+    tl_manifest_list again = {0};
+    assert_ok(tl_manifest_list_write(&w, list->items, list->n, &name, &bytes, &err), &err);
+    assert_ok(tl_manifest_list_read(t->memory, &w.paths, name, bytes, &again, &err), &err);
+    assert_int_equal(again.n, list->n);
+    for (size_t i = 0; i < list->n; i++) {
+        assert_same_summary(&list->items[i], &again.items[i]);
+        assert_string_equal(list->items[i].name, again.items[i].name);
+    }
+    tl_free(name);
+    tl_manifest_list_deinit(&again);
+    forget_memory(t);
+}
+
 static void check_list(tl_fs *fs, const char *path, const char *name, tl_bytes_view content, void *ctx)
 {
     (void)path;
@@ -110,8 +130,10 @@ static void check_list(tl_fs *fs, const char *path, const char *name, tl_bytes_v
     if (status != TL_OK)
         fail_msg("%s: %s", t->path, err.message);
     t->lists++;
-    if (is_avro(content))
+    if (is_avro(content)) {
         rewrite_list(t, &list, content);
+        rewrite_list_as_parquet(t, &list);
+    }
     for (size_t i = 0; i < list.n; i++) { /* kept for the manifests */
         if (t->metas.n == t->metas.cap) {
             t->metas.cap = t->metas.cap * 2 + 16;
@@ -159,6 +181,24 @@ static void rewrite_manifest(table_ctx *t, const char *name, const tl_entries *e
     forget_memory(t);
 }
 
+static void rewrite_manifest_as_parquet(const table_ctx *t, const tl_entries *entries)
+{
+    tl_error err;
+    tl_manifest_writer w = memory_writer(t);
+    w.format = TL_MANIFEST_PARQUET;
+    tl_manifest_list metas = {0};
+    tl_entries again = {0};
+    assert_ok(tl_manifest_write(&w, entries->items, entries->n, &metas, &err), &err);
+    assert_int_equal(metas.n, 1);
+    assert_ok(tl_manifest_read(t->memory, &w.paths, metas.items[0].name, metas.items[0].bytes, NULL, NULL, &again, &err), &err);
+    assert_int_equal(again.n, entries->n);
+    for (size_t i = 0; i < again.n; i++)
+        assert_same_entry(&entries->items[i], &again.items[i]);
+    tl_entries_deinit(&again);
+    tl_manifest_list_deinit(&metas);
+    forget_memory(t);
+}
+
 static void check_manifest(tl_fs *fs, const char *path, const char *name, tl_bytes_view content, void *ctx)
 {
     (void)path;
@@ -185,8 +225,10 @@ static void check_manifest(tl_fs *fs, const char *path, const char *name, tl_byt
     t->entries += (int)entries.n;
     if (was != NULL)
         assert_int_equal(entries.n, was->added + was->deleted);
-    if (is_avro(content))
+    if (is_avro(content)) {
         rewrite_manifest(t, name, &entries, content);
+        rewrite_manifest_as_parquet(t, &entries);
+    }
     tl_entries_deinit(&entries);
 }
 

@@ -14,6 +14,7 @@
 /** What a field is in the struct. */
 typedef enum tl_avro_kind {
     TL_AVRO_I32,         /* int64_t, written as Avro int; null is TL_AVRO_ABSENT */
+    TL_AVRO_I8,          /* int64_t, written as Avro int; TINYINT in columnar files */
     TL_AVRO_I64,         /* int64_t */
     TL_AVRO_MILLIS,      /* int64_t, long with logical type timestamp-millis */
     TL_AVRO_STR,         /* tl_bytes_view of UTF-8; null has data == NULL */

@@ -58,6 +58,7 @@ static bool kind_accepts(tl_avro_kind kind, const tl_avro_schema *s, const tl_av
 {
     switch (kind) {
     case TL_AVRO_I32:
+    case TL_AVRO_I8:
     case TL_AVRO_I64:
     case TL_AVRO_MILLIS:
         return wire_is_integer(s);
@@ -276,6 +277,8 @@ static bool read_value(decoder *d, step *s, void *out)
     switch (s->field->kind) {
     case TL_AVRO_I32:
         return tl_avro__read_long(&d->c, out) && *(int64_t *)out >= INT32_MIN && *(int64_t *)out <= INT32_MAX;
+    case TL_AVRO_I8:
+        return tl_avro__read_long(&d->c, out) && *(int64_t *)out >= INT8_MIN && *(int64_t *)out <= INT8_MAX;
     case TL_AVRO_I64:
     case TL_AVRO_MILLIS:
         return tl_avro__read_long(&d->c, out);

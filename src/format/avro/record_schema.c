@@ -10,6 +10,7 @@ static tl_status put_type(tl_buf *out, const tl_avro_field *field, const char *r
 {
     static const char *const texts[] = {
         [TL_AVRO_I32] = "\"int\"",
+        [TL_AVRO_I8] = "\"int\"",
         [TL_AVRO_I64] = "\"long\"",
         [TL_AVRO_MILLIS] = "{\"type\":\"long\",\"logicalType\":\"timestamp-millis\"}",
         [TL_AVRO_STR] = "\"string\"",
@@ -69,6 +70,8 @@ static tl_status field_type(const tl_avro_field *f, const tl_type **out, tl_erro
     switch (f->kind) {
     case TL_AVRO_I32:
         return tl_type_create(TL_INT, f->nullable, 0, 0, out, err);
+    case TL_AVRO_I8:
+        return tl_type_create(TL_TINYINT, f->nullable, 0, 0, out, err);
     case TL_AVRO_I64:
         return tl_type_create(TL_BIGINT, f->nullable, 0, 0, out, err);
     case TL_AVRO_MILLIS:
@@ -126,6 +129,7 @@ void tl_avro_record_clear(const tl_avro_record *record, void *out)
         void *at = (char *)out + f->offset;
         switch (f->kind) {
         case TL_AVRO_I32:
+        case TL_AVRO_I8:
         case TL_AVRO_I64:
         case TL_AVRO_MILLIS:
             *(int64_t *)at = f->nullable ? TL_AVRO_ABSENT : 0;

@@ -46,6 +46,7 @@ static bool field_is_null(const tl_avro_field *f, const void *in, const void *at
 {
     switch (f->kind) {
     case TL_AVRO_I32:
+    case TL_AVRO_I8:
     case TL_AVRO_I64:
     case TL_AVRO_MILLIS:
         return *(const int64_t *)at == TL_AVRO_ABSENT;
@@ -69,6 +70,7 @@ static tl_status put_value(tl_buf *buf, const tl_avro_field *f, const void *at)
 {
     switch (f->kind) {
     case TL_AVRO_I32:
+    case TL_AVRO_I8:
     case TL_AVRO_I64:
     case TL_AVRO_MILLIS:
         return tl_avro__put_long(buf, *(const int64_t *)at);
