@@ -1,10 +1,10 @@
 /*
  * Nanoseconds per row of sorting a write buffer and of merging sorted runs, engine by engine.
  *
- *   micro_merge [RUNS]
+ *   micro_merge [RUNS [NAME]]
  *
- * Build by hand against the libraries of a Release build (tl_merge and below). Data are made in memory before the clock starts.
- * CPU time, best of three runs; "row" is an input row.
+ * Build by hand against the libraries of a Release build (tl_merge and below). NAME: only benchmarks
+ * whose name has it. Data are made in memory before the clock starts. CPU time, best of three runs; "row" is an input row.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +23,7 @@ static uint64_t next_random(void)
 }
 
 static tl_error err;
+static const char *only = "";
 
 static void check(tl_status status)
 {
@@ -100,6 +101,8 @@ static tl_merge_engine *make_engine(const tl_type *type, const char *const *opti
 
 static void bench_sort(const char *name, const char *type_text, int64_t rows, uint64_t key_range, bool random)
 {
+    if (strstr(name, only) == NULL)
+        return;
     const tl_type *type = parse_type(type_text);
     tl_merge_engine *engine = make_engine(type, NULL);
     int64_t seq = 0, *keys = malloc((size_t)TL_BATCH_ROWS * sizeof *keys), next = 0;
@@ -176,6 +179,8 @@ static tl_reader *read_run(const tl_type *type, const run_batches *run)
 static void bench_merge(const char *name, const char *type_text, const char *const *options, int n_runs, int64_t rows, int64_t stretch,
                         int null_percent)
 {
+    if (strstr(name, only) == NULL)
+        return;
     const tl_type *type = parse_type(type_text);
     tl_merge_engine *engine = make_engine(type, options);
     run_batches *runs = malloc((size_t)n_runs * sizeof *runs);
@@ -237,6 +242,7 @@ static char *wide_type(void)
 int main(int argc, char **argv)
 {
     int n_runs = argc > 1 ? atoi(argv[1]) : 10;
+    only = argc > 2 ? argv[2] : "";
     static const char five[] = "ROW<k BIGINT NOT NULL, a BIGINT, b DOUBLE, c STRING, d INT>";
     static const char text_key[] = "ROW<k STRING NOT NULL, a BIGINT, b DOUBLE, c STRING, d INT>";
     bench_sort("random BIGINT keys", "ROW<k BIGINT NOT NULL>", 500000, UINT64_MAX / 2, true);

@@ -73,9 +73,36 @@ static tl_status order_many(const record_order *o, tl_rowref *refs, uint32_t n, 
     return TL_OK;
 }
 
+static int64_t seq_of(const tl_batch *const *sources, tl_rowref ref)
+{
+    const int64_t *seq = sources[ref.src]->seq;
+    return seq == NULL ? 0 : seq[ref.row];
+}
+
+/* By sequence number alone, each loaded once: what nearly every group of a merge is. */
+static void order_few_by_seq(const tl_batch *const *sources, tl_rowref *refs, uint32_t n)
+{
+    int64_t seqs[INSERTION_MAX];
+    for (uint32_t i = 0; i < n; i++) {
+        tl_rowref ref = refs[i];
+        int64_t seq = seq_of(sources, ref);
+        uint32_t at = i;
+        for (; at > 0 && seqs[at - 1] > seq; at--) {
+            seqs[at] = seqs[at - 1];
+            refs[at] = refs[at - 1];
+        }
+        seqs[at] = seq;
+        refs[at] = ref;
+    }
+}
+
 tl_status tl_merge__order_records(const tl_merge_engine *engine, bool buffer, const tl_batch *const *sources, tl_rowref *refs, uint32_t n,
                                   tl_error *err)
 {
+    if (engine->n_sequence_fields == 0 && n <= INSERTION_MAX) {
+        order_few_by_seq(sources, refs, n);
+        return TL_OK;
+    }
     record_order o = {engine->sequence_fields, engine->n_sequence_fields, engine->sequence_descending && !buffer, sources};
     bool sorted = true;
     for (uint32_t i = 1; i < n && sorted; i++)
@@ -159,30 +186,35 @@ static bool arrives_in_order(const buffer_sort *s)
     return true;
 }
 
-static void fill_refs(buffer_sort *s)
+/* Rows by number of arrival: the batch of the first row of each block, to search on from. */
+#define BLOCK_BITS 8
+
+static tl_status fill_refs(buffer_sort *s, tl_error *err)
 {
     if (s->n_batches == 1) {
         for (uint32_t i = 0; i < s->n_rows; i++)
             s->refs[i] = (tl_rowref){0, s->order[i]};
-        return;
+        return TL_OK;
     }
-    /* The place of each row first: a look-up then costs one load, where a search would cost a few. */
-    tl_rowref *places = (tl_rowref *)(void *)s->keys->fixed; /* not needed any more, and as wide as a reference */
-    _Static_assert(sizeof(tl_rowref) == sizeof *s->keys->fixed, "references overlay keys");
-    uint32_t at = 0;
-    for (uint32_t b = 0; b < s->n_batches; b++)
-        for (int64_t i = 0; i < s->batches[b]->n_rows; i++)
-            places[at++] = (tl_rowref){b, (uint32_t)i};
-    for (uint32_t i = 0; i < s->n_rows; i++)
-        s->refs[i] = places[s->order[i]];
-}
-
-static void find_groups(buffer_sort *s)
-{
-    for (uint32_t i = 0; i < s->n_rows; i++)
-        if (i == 0 || tl_keys_compare(s->keys, s->order[i - 1], s->keys, s->order[i]) != 0)
-            s->starts[s->n_groups++] = i;
-    s->starts[s->n_groups] = s->n_rows;
+    uint32_t n_blocks = (s->n_rows >> BLOCK_BITS) + 1, row = 0, block = 0;
+    TL_CLEANUP(tl_freep) uint32_t *bases = tl_alloc(((size_t)s->n_batches + 1 + n_blocks) * sizeof *bases);
+    if (bases == NULL)
+        return tl_nomem(err, "sort");
+    uint32_t *blocks = bases + s->n_batches + 1;
+    for (uint32_t b = 0; b < s->n_batches; b++) {
+        bases[b] = row;
+        row += (uint32_t)s->batches[b]->n_rows;
+        while (block < n_blocks && block << BLOCK_BITS < row)
+            blocks[block++] = b;
+    }
+    bases[s->n_batches] = row;
+    for (uint32_t i = 0; i < s->n_rows; i++) {
+        uint32_t at = s->order[i], b = blocks[at >> BLOCK_BITS];
+        while (at >= bases[b + 1])
+            b++;
+        s->refs[i] = (tl_rowref){b, at - bases[b]};
+    }
+    return TL_OK;
 }
 
 static tl_status sort_buffer(buffer_sort *s, const int32_t *key_idx, int32_t n_keys, tl_error *err)
@@ -193,9 +225,8 @@ static tl_status sort_buffer(buffer_sort *s, const int32_t *key_idx, int32_t n_k
     s->starts = tl_alloc(((size_t)s->n_rows + 1) * sizeof *s->starts);
     if (s->order == NULL || s->refs == NULL || s->starts == NULL)
         return tl_nomem(err, "sort");
-    TL_TRY(tl_keys_sort(s->keys, s->order, err));
-    find_groups(s);
-    fill_refs(s);
+    TL_TRY(tl_keys_sort_groups(s->keys, s->order, s->starts, &s->n_groups, err));
+    TL_TRY(fill_refs(s, err));
     if (arrives_in_order(s))
         return TL_OK;
     for (uint32_t g = 0; g < s->n_groups; g++)

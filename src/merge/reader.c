@@ -1,69 +1,13 @@
 /*
- * Merging sorted runs into one: groups of equal keys are collected from the heads of a loser tree, and each output batch
- * is merged column by column.
- *
- * Batches of the inputs stay alive while groups of the next output refer to them (`sources`). When one run wins several
- * times in a row, the rows below all other heads are found by a galloping search and taken as a whole; if the output then
- * is one stretch of an input batch, it ends there and is a slice of it, without copying a value.
+ * The merging reader: inputs, sources of an output, building it. How groups are collected: reader_private.h.
  */
-#include "merge/loser_tree.h"
-#include "merge/merge_private.h"
-
-/* Wins in a row before the galloping search is tried. */
-#define GALLOP_AFTER 6
-#define NO_SOURCE UINT32_MAX
-
-/* One input and its current batch. */
-typedef struct run {
-    tl_reader *reader;
-    int32_t level;
-    tl_batch *batch;
-    tl_keys *keys;
-    uint32_t source; /* its number among the sources of the output, NO_SOURCE: not referred to */
-} run;
-
-/* A batch that groups of the output refer to. */
-typedef struct source {
-    tl_batch *batch;
-    tl_keys *keys;
-    bool retired; /* its run has gone on: freed after the output is built */
-} source;
-
-typedef struct merge_reader {
-    tl_reader base;
-    tl_merge_engine *engine;
-    int32_t *key_idx;
-    int32_t n_keys;
-    bool drop_deletes;
-    bool buffer_order;
-    uint32_t batch_rows;
-    tl_group_hook hook; /* merge NULL: none */
-    const tl_column **key_cols; /* scratch */
-    uint32_t n_runs;
-    run *runs;
-    loser_tree tree;
-    uint32_t *tree_scratch;
-    bool started;
-    /* the output being collected */
-    source *sources;
-    const tl_batch **source_batches;
-    int32_t *source_levels;
-    uint32_t n_sources, cap_sources;
-    tl_rowref *refs;
-    uint32_t n_refs, cap_refs;
-    uint32_t *starts; /* batch_rows + 1 */
-    uint32_t n_groups;
-    const tl_keys *group_keys; /* key of the group being collected */
-    uint32_t group_row;
-    uint32_t wins; /* in a row, of the run last_run */
-    uint32_t last_run;
-} merge_reader;
+#include "merge/reader_private.h"
 
 /* ---- inputs ---- */
 
-static void drop_batch(run *r, merge_reader *m)
+static void drop_batch(merge_reader *m, merge_run *r)
 {
-    if (r->source != NO_SOURCE) {
+    if (r->source != MERGE_NO_SOURCE) {
         m->sources[r->source].retired = true;
     } else {
         tl_batch_free(r->batch);
@@ -71,14 +15,29 @@ static void drop_batch(run *r, merge_reader *m)
     }
     r->batch = NULL;
     r->keys = NULL;
-    r->source = NO_SOURCE;
+    r->source = MERGE_NO_SOURCE;
 }
 
-/* The run's next batch that has rows; leaves batch NULL at the end. */
-static tl_status load_batch(merge_reader *m, run *r, tl_error *err)
+static tl_status make_keys(merge_reader *m, const tl_batch *batch, tl_keys **out, tl_error *err)
+{
+    for (int32_t k = 0; k < m->n_keys; k++)
+        m->key_cols[k] = batch->cols[m->key_idx[k]];
+    TL_TRY(tl_keys_create(m->key_cols, m->n_keys, batch->n_rows, out, err));
+    if (m->has_form && (*out)->is_fixed != m->is_fixed) {
+        tl_keys_free(*out);
+        *out = NULL;
+        return tl_error_set(err, TL_E_INTERNAL, "inputs of a merge differ in the types of their keys");
+    }
+    m->has_form = true;
+    m->is_fixed = (*out)->is_fixed;
+    return TL_OK;
+}
+
+tl_status tl_merge__load_batch(merge_reader *m, merge_run *r, tl_error *err)
 {
     if (r->batch != NULL)
-        drop_batch(r, m);
+        drop_batch(m, r);
+    r->row = 0;
     for (;;) {
         TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
         TL_TRY(tl_reader_next(r->reader, &batch, err));
@@ -86,54 +45,20 @@ static tl_status load_batch(merge_reader *m, run *r, tl_error *err)
             return TL_OK;
         if (batch->n_rows == 0)
             continue;
-        for (int32_t k = 0; k < m->n_keys; k++)
-            m->key_cols[k] = batch->cols[m->key_idx[k]];
-        TL_TRY(tl_keys_create(m->key_cols, m->n_keys, batch->n_rows, &r->keys, err));
+        TL_TRY(make_keys(m, batch, &r->keys, err));
         r->batch = TL_STEAL(batch);
         return TL_OK;
     }
 }
 
-static void set_slot(merge_reader *m, uint32_t slot, uint32_t run_no, uint32_t row)
-{
-    const tl_keys *keys = m->runs[run_no].keys;
-    m->tree.slots[slot] = (tree_slot){keys->fixed[row], keys, row, run_no};
-}
-
 static tl_status start(merge_reader *m, tl_error *err)
 {
     m->started = true;
-    m->tree.n = 0;
-    for (uint32_t r = 0; r < m->n_runs; r++) {
-        TL_TRY(load_batch(m, &m->runs[r], err));
-        if (m->runs[r].batch != NULL)
-            set_slot(m, m->tree.n++, r, 0);
-    }
-    if (m->tree.n > 0)
-        tl_merge__tree_build(&m->tree, m->tree_scratch);
-    return TL_OK;
-}
-
-/* Moves the winner's slot on to `row`, into its next batch if need be. */
-static tl_status advance(merge_reader *m, uint32_t row, tl_error *err)
-{
-    tree_slot *slot = &m->tree.slots[m->tree.winner];
-    run *r = &m->runs[slot->run];
-    if (row < r->batch->n_rows) {
-        slot->row = row;
-        slot->head = slot->keys->fixed[row];
-        tree_replay(&m->tree);
-        return TL_OK;
-    }
-    TL_TRY(load_batch(m, r, err));
-    if (r->batch != NULL) {
-        set_slot(m, m->tree.winner, slot->run, 0);
-        tree_replay(&m->tree);
-        return TL_OK;
-    }
-    m->tree.slots[m->tree.winner] = m->tree.slots[--m->tree.n];
-    if (m->tree.n > 0)
-        tl_merge__tree_build(&m->tree, m->tree_scratch);
+    for (uint32_t r = 0; r < m->n_runs; r++)
+        TL_TRY(tl_merge__load_batch(m, &m->runs[r], err));
+    m->tree.is_fixed = m->is_fixed;
+    if (!m->is_fixed)
+        tl_merge__start_tree(m);
     return TL_OK;
 }
 
@@ -142,7 +67,7 @@ static tl_status advance(merge_reader *m, uint32_t row, tl_error *err)
 static tl_status grow_sources(merge_reader *m, tl_error *err)
 {
     uint32_t cap = m->cap_sources == 0 ? 16 : m->cap_sources * 2;
-    source *sources = tl_realloc(m->sources, cap * sizeof *sources);
+    merge_source *sources = tl_realloc(m->sources, cap * sizeof *sources);
     if (sources == NULL)
         return tl_nomem(err, "merge");
     m->sources = sources;
@@ -158,20 +83,20 @@ static tl_status grow_sources(merge_reader *m, tl_error *err)
     return TL_OK;
 }
 
-static tl_status use_source(merge_reader *m, run *r, tl_error *err)
+tl_status tl_merge__use_source(merge_reader *m, merge_run *r, tl_error *err)
 {
-    if (r->source != NO_SOURCE)
+    if (r->source != MERGE_NO_SOURCE)
         return TL_OK;
     if (m->n_sources == m->cap_sources)
         TL_TRY(grow_sources(m, err));
     r->source = m->n_sources++;
-    m->sources[r->source] = (source){r->batch, r->keys, false};
+    m->sources[r->source] = (merge_source){r->batch, r->keys, false};
     m->source_batches[r->source] = r->batch;
     m->source_levels[r->source] = r->level;
     return TL_OK;
 }
 
-static tl_status reserve_refs(merge_reader *m, uint32_t extra, tl_error *err)
+tl_status tl_merge__reserve_refs(merge_reader *m, uint32_t extra, tl_error *err)
 {
     if (m->cap_refs - m->n_refs >= extra)
         return TL_OK;
@@ -184,67 +109,7 @@ static tl_status reserve_refs(merge_reader *m, uint32_t extra, tl_error *err)
     return TL_OK;
 }
 
-/* Whether the winner's head continues the group being collected. */
-static bool continues_group(const merge_reader *m)
-{
-    const tree_slot *slot = &m->tree.slots[m->tree.winner];
-    return slot->head == m->group_keys->fixed[m->group_row] &&
-           tl_keys_compare(slot->keys, slot->row, m->group_keys, m->group_row) == 0;
-}
-
-static tl_status add_winner(merge_reader *m, tl_error *err)
-{
-    const tree_slot *slot = &m->tree.slots[m->tree.winner];
-    run *r = &m->runs[slot->run];
-    TL_TRY(use_source(m, r, err));
-    TL_TRY(reserve_refs(m, 1, err));
-    m->refs[m->n_refs++] = (tl_rowref){r->source, slot->row};
-    return advance(m, slot->row + 1, err);
-}
-
-static tl_status collect_group(merge_reader *m, tl_error *err)
-{
-    const tree_slot *slot = &m->tree.slots[m->tree.winner];
-    uint32_t from = m->n_refs;
-    m->group_keys = slot->keys;
-    m->group_row = slot->row;
-    m->wins = slot->run == m->last_run ? m->wins + 1 : 0;
-    m->last_run = slot->run;
-    m->starts[m->n_groups] = from;
-    do {
-        TL_TRY(add_winner(m, err));
-    } while (m->tree.n > 0 && continues_group(m));
-    m->n_groups++;
-    if (m->n_refs - from > 1) {
-        m->wins = 0;
-        return tl_merge__order_records(m->engine, m->buffer_order, m->source_batches, m->refs + from, m->n_refs - from, err);
-    }
-    return TL_OK;
-}
-
-/* First row from `row` on whose key is not below `limit` (NULL: none); at most `end`. */
-static uint32_t find_limit(const tl_keys *keys, uint32_t row, uint32_t end, const tree_slot *limit)
-{
-    if (limit == NULL)
-        return end;
-    uint32_t step = 1, low = row; /* rows up to low are below */
-    while (end - low > step && tl_keys_compare(keys, low + step, limit->keys, limit->row) < 0) {
-        low += step;
-        step *= 2;
-    }
-    uint32_t high = TL_MIN(end, low + step);
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
-        if (tl_keys_compare(keys, mid, limit->keys, limit->row) < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
-/* Rows from `row` on whose neighbours differ from them, so that each is a group of its own. */
-static uint32_t count_unique(const tl_keys *keys, uint32_t row, uint32_t end)
+uint32_t tl_merge__count_unique(const tl_keys *keys, uint32_t row, uint32_t end)
 {
     uint32_t i = row + 1;
     if (keys->is_fixed)
@@ -253,59 +118,28 @@ static uint32_t count_unique(const tl_keys *keys, uint32_t row, uint32_t end)
     else
         while (i < end && tl_keys_compare(keys, i, keys, i - 1) != 0)
             i++;
-    /* The last of them is left to collect_group(): what follows it may be equal. */
     return i - 1 - row;
 }
 
-/* Takes rows of the winner that are below all other heads, one group each; *taken says whether there were any. */
-static tl_status gallop(merge_reader *m, bool *taken, tl_error *err)
+tl_status tl_merge__add_stretch(merge_reader *m, merge_run *r, uint32_t row, uint32_t n, tl_error *err)
 {
-    tree_slot *slot = &m->tree.slots[m->tree.winner];
-    run *r = &m->runs[slot->run];
-    const tree_slot *second = m->tree.n > 1 ? &m->tree.slots[tl_merge__tree_second(&m->tree)] : NULL;
-    uint32_t row = slot->row, room = m->batch_rows - m->n_groups;
-    uint32_t end = (uint32_t)TL_MIN(r->batch->n_rows, (int64_t)row + room + 1);
-    uint32_t n = count_unique(slot->keys, row, find_limit(slot->keys, row, end, second));
-    *taken = n > 0;
-    if (n == 0) {
-        m->wins = 0;
-        return TL_OK;
-    }
-    TL_TRY(use_source(m, r, err));
-    TL_TRY(reserve_refs(m, n, err));
+    TL_TRY(tl_merge__use_source(m, r, err));
+    TL_TRY(tl_merge__reserve_refs(m, n, err));
     for (uint32_t i = 0; i < n; i++) {
         m->starts[m->n_groups + i] = m->n_refs + i;
         m->refs[m->n_refs + i] = (tl_rowref){r->source, row + i};
     }
     m->n_refs += n;
     m->n_groups += n;
-    if (n < GALLOP_AFTER)
-        m->wins = 0; /* short stretches are cheaper row by row */
-    return advance(m, row + n, err);
+    return TL_OK;
 }
 
-/* The groups so far are one stretch up to the end of an input batch: worth an output of their own, which is a slice. */
-static bool ends_as_slice(const merge_reader *m)
+bool tl_merge__ends_as_slice(const merge_reader *m)
 {
     if (m->n_groups == 0 || m->n_refs != m->n_groups)
         return false;
     tl_rowref first = m->refs[0], last = m->refs[m->n_refs - 1];
     return m->sources[last.src].retired && m->n_refs >= m->batch_rows / 8 && first.src == last.src && last.row - first.row == m->n_refs - 1;
-}
-
-static tl_status collect(merge_reader *m, tl_error *err)
-{
-    while (m->tree.n > 0 && m->n_groups < m->batch_rows) {
-        bool taken = false;
-        if (m->wins >= GALLOP_AFTER || m->tree.n == 1)
-            TL_TRY(gallop(m, &taken, err));
-        if (!taken)
-            TL_TRY(collect_group(m, err));
-        if (ends_as_slice(m))
-            break;
-    }
-    m->starts[m->n_groups] = m->n_refs;
-    return TL_OK;
 }
 
 /* ---- output ---- */
@@ -319,7 +153,7 @@ static void release_sources(merge_reader *m)
         tl_keys_free(m->sources[s].keys);
     }
     for (uint32_t r = 0; r < m->n_runs; r++)
-        m->runs[r].source = NO_SOURCE;
+        m->runs[r].source = MERGE_NO_SOURCE;
     m->n_sources = m->n_refs = m->n_groups = 0;
 }
 
@@ -366,7 +200,7 @@ static tl_status merge_next(tl_reader *reader, tl_batch **out, tl_error *err)
         TL_TRY(start(m, err));
     for (;;) {
         tl_batch *batch = NULL;
-        TL_TRY(collect(m, err));
+        TL_TRY(m->is_fixed ? tl_merge__collect_rounds(m, err) : tl_merge__collect_tree(m, err));
         if (m->n_groups == 0) {
             *out = NULL;
             return TL_OK;
@@ -398,6 +232,11 @@ static void merge_free(tl_reader *reader)
     tl_free(m->tree.slots);
     tl_free(m->tree.losers);
     tl_free(m->tree_scratch);
+    tl_free(m->round.keys);
+    tl_free(m->round.refs);
+    tl_free(m->round.order);
+    tl_free(m->round.starts);
+    tl_free(m->round.limits);
     tl_free(m->sources);
     tl_free(m->source_batches);
     tl_free(m->source_levels);
@@ -416,14 +255,15 @@ static bool alloc_reader(merge_reader *m, const tl_merge_spec *spec, uint32_t n)
     m->tree.losers = tl_calloc(TL_MAX(n, 1), sizeof *m->tree.losers);
     m->tree_scratch = tl_calloc(TL_MAX(n, 1), 2 * sizeof *m->tree_scratch);
     m->starts = tl_alloc(((size_t)m->batch_rows + 1) * sizeof *m->starts);
+    m->round.limits = tl_calloc(TL_MAX(n, 1), sizeof *m->round.limits);
     return m->key_idx != NULL && m->key_cols != NULL && m->tree.slots != NULL && m->tree.losers != NULL && m->tree_scratch != NULL &&
-           m->starts != NULL;
+           m->starts != NULL && m->round.limits != NULL;
 }
 
 tl_status tl_merge_open(const tl_type *row_type, const tl_merge_spec *spec, tl_merge_input *inputs, int32_t n, tl_reader **out, tl_error *err)
 {
     uint32_t n_runs = (uint32_t)TL_MAX(n, 0);
-    run *runs = tl_calloc(TL_MAX(n_runs, 1), sizeof *runs);
+    merge_run *runs = tl_calloc(TL_MAX(n_runs, 1), sizeof *runs);
     merge_reader *m = runs == NULL ? NULL : tl_calloc(1, sizeof *m);
     if (m == NULL) {
         for (uint32_t r = 0; r < n_runs; r++)
@@ -444,7 +284,7 @@ tl_status tl_merge_open(const tl_type *row_type, const tl_merge_spec *spec, tl_m
     m->n_runs = n_runs;
     m->last_run = UINT32_MAX;
     for (uint32_t r = 0; r < n_runs; r++)
-        m->runs[r] = (run){.reader = inputs[r].reader, .level = inputs[r].level, .source = NO_SOURCE};
+        m->runs[r] = (merge_run){.reader = inputs[r].reader, .level = inputs[r].level, .source = MERGE_NO_SOURCE};
     if (!alloc_reader(m, spec, n_runs)) {
         merge_free(&m->base);
         return tl_nomem(err, "merge");

@@ -28,20 +28,77 @@ static inline bool is_retract(uint8_t action)
     return action == ACT_RETRACT || action == ACT_RETRACT_LATE;
 }
 
-/* Only additions: the last value that is not NULL, looked for from the end. */
-static void last_non_null_of_adds(const merge_column *col, tl_rowref *refs)
+/*
+ * Only additions: the last value that is not NULL. Whether a value is one is as good as random, so there is no branch on it:
+ * first the validity of all entries goes into one bitmap, then each group's last bit is found.
+ */
+
+/* Longest group whose bits are sure to lie in the 8 bytes from its first bit's byte on. */
+#define BITS_AT_ONCE 57
+
+/* Validity bits by source; sources without NULLs share a bitmap of ones. */
+static tl_status load_validity(const merge_column *col, const uint8_t ***out)
+{
+    int64_t rows = 0;
+    const uint8_t **bits = tl_arena_alloc(col->arena, col->n_srcs * sizeof *bits);
+    for (uint32_t k = 0; k < col->n_srcs; k++)
+        rows = TL_MAX(rows, col->srcs[k]->validity == NULL ? col->srcs[k]->length : 0);
+    uint8_t *ones = tl_arena_alloc(col->arena, tl_bitmap_bytes(rows) + 1);
+    if (bits == NULL || ones == NULL)
+        return tl_nomem(col->err, "merge");
+    memset(ones, 0xff, tl_bitmap_bytes(rows) + 1);
+    for (uint32_t k = 0; k < col->n_srcs; k++)
+        bits[k] = col->srcs[k]->validity == NULL ? ones : col->srcs[k]->validity;
+    *out = bits;
+    return TL_OK;
+}
+
+static void gather_validity(const uint8_t *const *restrict bits, const tl_rowref *restrict refs, uint32_t n, uint8_t *restrict out)
+{
+    for (uint32_t i = 0; i < n; i += 64) {
+        uint64_t word = 0;
+        uint32_t m = TL_MIN(n - i, 64);
+        for (uint32_t k = 0; k < m; k++)
+            word |= (uint64_t)tl_bit_get(bits[refs[i + k].src], refs[i + k].row) << k;
+        tl_write_le64(out + i / 8, word);
+    }
+}
+
+/* Last set bit in [from, to), as its number from `from` on; -1: none. */
+static int64_t last_bit(const uint8_t *valid, uint32_t from, uint32_t to)
+{
+    for (uint32_t end = to; end > from;) {
+        uint32_t n = TL_MIN(end - from, BITS_AT_ONCE), start = end - n;
+        uint64_t word = tl_read_le64(valid + start / 8) >> (start & 7) & (UINT64_MAX >> (64 - n));
+        if (word != 0)
+            return start - from + 63 - __builtin_clzll(word);
+        end = start;
+    }
+    return -1;
+}
+
+static tl_status last_non_null_of_adds(const merge_column *col, tl_rowref *refs)
 {
     const merge_view *view = col->view;
+    uint32_t base = view->starts[0], n = view->starts[view->n_groups] - base;
+    const uint8_t **bits = NULL;
+    uint8_t *valid = tl_arena_alloc(col->arena, ((size_t)n + 63) / 64 * 8 + 8);
+    if (valid == NULL)
+        return tl_nomem(col->err, "merge");
+    TL_TRY(load_validity(col, &bits));
+    gather_validity(bits, view->refs + base, n, valid);
     for (uint32_t g = 0; g < view->n_groups; g++) {
-        uint32_t e = view->starts[g + 1];
-        refs[g] = no_row;
-        while (e-- > view->starts[g]) {
-            if (!merge_is_null(col, view->refs[e])) {
-                refs[g] = view->refs[e];
-                break;
-            }
+        uint32_t from = view->starts[g] - base, len = view->starts[g + 1] - view->starts[g];
+        if (TL_UNLIKELY(len > BITS_AT_ONCE)) {
+            int64_t bit = last_bit(valid, from, from + len);
+            refs[g] = bit < 0 ? no_row : view->refs[base + from + (uint32_t)bit];
+            continue;
         }
+        uint64_t word = tl_read_le64(valid + from / 8) >> (from & 7) & (UINT64_MAX >> (64 - len));
+        tl_rowref ref = view->refs[base + from + (63 - (uint32_t)__builtin_clzll(word | 1))];
+        refs[g] = (tl_rowref){ref.src, word == 0 ? TL_ROW_NULL : ref.row};
     }
+    return TL_OK;
 }
 
 static void last_of_adds(const merge_column *col, tl_rowref *refs)
@@ -205,7 +262,7 @@ tl_status tl_merge__select(const merge_column *col, tl_rowref *refs)
         else if (never_null(col))
             last_of_adds(col, refs);
         else
-            last_non_null_of_adds(col, refs);
+            return last_non_null_of_adds(col, refs);
         return TL_OK;
     case AGG_LAST_VALUE:
     case AGG_PRIMARY_KEY:

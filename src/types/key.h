@@ -42,6 +42,8 @@ static inline int tl_keys_compare(const tl_keys *a, int64_t i, const tl_keys *b,
 
 /** Order of rows by (key, then row number): a stable sort. `order` has room for count entries. */
 tl_status tl_keys_sort(const tl_keys *keys, uint32_t *order, tl_error *err);
+/** The same, and groups of equal keys: group g is order[starts[g] … starts[g+1]). `starts` has room for count + 1 entries. */
+tl_status tl_keys_sort_groups(const tl_keys *keys, uint32_t *order, uint32_t *starts, uint32_t *n_groups, tl_error *err);
 
 /**
  * Compare rows by value in the reference's order (nulls first or last as said, all types but MAP).

@@ -1,5 +1,5 @@
 /*
- * Sorting of normalised keys: the order of rows by (key, row number).
+ * Sorting of normalised keys: the order of rows by (key, row number), and where the key changes.
  *
  * - Sorted or strictly falling input is found in one pass and costs no more.
  * - Fixed keys whose spread leaves room for the row number in 64 bits are sorted as one number each; else as pairs.
@@ -40,6 +40,23 @@ typedef struct sort_pair {
 #undef KEY
 #undef MAKE
 #undef NAME
+
+/* Where the result goes: rows are put in one after the other. */
+typedef struct sort_output {
+    uint32_t *order;
+    uint32_t *starts; /* NULL: groups are not asked for */
+    uint32_t n_rows;
+    uint32_t n_groups;
+} sort_output;
+
+static inline void put_row(sort_output *out, uint32_t row, bool starts_group)
+{
+    if (out->starts != NULL) {
+        out->starts[out->n_groups] = out->n_rows;
+        out->n_groups += starts_group;
+    }
+    out->order[out->n_rows++] = row;
+}
 
 typedef struct key_stats {
     bool ascending;  /* not falling */
@@ -87,7 +104,7 @@ static size_t longest_bucket(const uint32_t *ends, int digits)
     return longest;
 }
 
-static tl_status sort_packed(const tl_keys *keys, const key_stats *stats, int row_bits, uint32_t *order, tl_error *err)
+static tl_status sort_packed(const tl_keys *keys, const key_stats *stats, int row_bits, sort_output *out, tl_error *err)
 {
     uint32_t ends[1 << RADIX_DIGIT_MAX];
     int digits;
@@ -105,7 +122,7 @@ static tl_status sort_packed(const tl_keys *keys, const key_stats *stats, int ro
             continue;
         packed_radix(items + from, scratch, ends[d] - from, row_bits, /* into_tmp= */ false);
         for (size_t i = from; i < ends[d]; i++)
-            order[i] = (uint32_t)(items[i] & mask);
+            put_row(out, (uint32_t)(items[i] & mask), i == 0 || items[i] >> row_bits != items[i - 1] >> row_bits);
     }
     return TL_OK;
 }
@@ -235,7 +252,21 @@ static void split_ties(const tl_keys *keys, sort_pair *items, sort_pair *scratch
     }
 }
 
-static tl_status sort_pairs(const tl_keys *keys, const key_stats *stats, uint32_t *order, tl_error *err)
+/*
+ * One bucket; equal keys are all in it. Equal byte keys have been loaded at the same depths, so that the numbers in their
+ * items are equal too; but so may those of different ones be.
+ */
+static void put_pairs(const tl_keys *keys, const sort_pair *items, size_t n, sort_output *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool starts = i == 0 || items[i].key != items[i - 1].key;
+        if (!starts && !keys->is_fixed && out->starts != NULL)
+            starts = tl_keys_compare(keys, items[i - 1].row, keys, items[i].row) != 0;
+        put_row(out, items[i].row, starts);
+    }
+}
+
+static tl_status sort_pairs(const tl_keys *keys, const key_stats *stats, sort_output *out, tl_error *err)
 {
     uint32_t ends[1 << RADIX_DIGIT_MAX];
     int digits;
@@ -253,25 +284,48 @@ static tl_status sort_pairs(const tl_keys *keys, const key_stats *stats, uint32_
         pairs_radix(items + from, scratch, ends[d] - from, 0, /* into_tmp= */ false);
         if (!keys->is_fixed)
             split_ties(keys, items + from, scratch, ends[d] - from, 8, 0);
-        for (size_t i = from; i < ends[d]; i++)
-            order[i] = items[i].row;
+        put_pairs(keys, items + from, ends[d] - from, out);
     }
     return TL_OK;
 }
 
-tl_status tl_keys_sort(const tl_keys *keys, uint32_t *order, tl_error *err)
+static void put_sorted(const tl_keys *keys, bool ascending, sort_output *out)
+{
+    uint32_t n = (uint32_t)keys->count;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t row = ascending ? i : n - 1 - i;
+        /* Descending input is strictly so. */
+        bool starts = !ascending || i == 0 || out->starts == NULL || tl_keys_compare(keys, i - 1, keys, i) != 0;
+        put_row(out, row, starts);
+    }
+}
+
+static tl_status sort_into(const tl_keys *keys, sort_output *out, tl_error *err)
 {
     if (keys->count > UINT32_MAX)
         return tl_error_set(err, TL_E_LIMIT, "cannot sort more than 4294967295 rows at once");
-    uint32_t n = (uint32_t)keys->count;
     key_stats stats = look_at(keys);
     if (stats.ascending || stats.descending) {
-        for (uint32_t i = 0; i < n; i++)
-            order[i] = stats.ascending ? i : n - 1 - i;
+        put_sorted(keys, stats.ascending, out);
         return TL_OK;
     }
-    int row_bits = 64 - __builtin_clzll((uint64_t)n);
+    int row_bits = 64 - __builtin_clzll((uint64_t)keys->count);
     if (keys->is_fixed && (stats.max - stats.min) >> (64 - row_bits) == 0)
-        return sort_packed(keys, &stats, row_bits, order, err);
-    return sort_pairs(keys, &stats, order, err);
+        return sort_packed(keys, &stats, row_bits, out, err);
+    return sort_pairs(keys, &stats, out, err);
+}
+
+tl_status tl_keys_sort(const tl_keys *keys, uint32_t *order, tl_error *err)
+{
+    sort_output out = {.order = order};
+    return sort_into(keys, &out, err);
+}
+
+tl_status tl_keys_sort_groups(const tl_keys *keys, uint32_t *order, uint32_t *starts, uint32_t *n_groups, tl_error *err)
+{
+    sort_output out = {.order = order, .starts = starts};
+    TL_TRY(sort_into(keys, &out, err));
+    starts[out.n_groups] = out.n_rows;
+    *n_groups = out.n_groups;
+    return TL_OK;
 }

@@ -465,6 +465,33 @@ static void engines_do_what_the_model_does(void **state)
         }
 }
 
+/* Whether values grow with the history, beyond what the model holds. */
+static bool values_grow(const test_case *tc)
+{
+    for (int c = 0; c < tc->model.n_cols; c++) {
+        const char *fn = tc->model.cols[c].fn;
+        if (fn != NULL && (strcmp(fn, "collect") == 0 || strcmp(fn, "listagg") == 0))
+            return true;
+    }
+    return false;
+}
+
+static void groups_of_many_records_are_no_different(void **state)
+{
+    (void)state;
+    uint64_t rng = test_seed(14);
+    for (size_t k = 0; k < TL_ARRAY_LEN(cases); k++) {
+        fixture f;
+        if (values_grow(&cases[k]))
+            continue;
+        open_fixture(&f, &cases[k], 900, 3, &rng);
+        check_groups(&f, false, &rng);
+        check_merge(&f, 4, true, false, &rng);
+        check_merge(&f, 1, false, false, &rng);
+        close_fixture(&f);
+    }
+}
+
 static void merging_runs_is_merging_all_at_once(void **state)
 {
     (void)state;
@@ -526,13 +553,117 @@ static void failing_allocations_are_errors(void **state)
     }
 }
 
+static tl_status read_all(tl_reader *reader, tl_error *err)
+{
+    for (;;) {
+        tl_batch *batch = NULL;
+        TL_TRY(tl_reader_next(reader, &batch, err));
+        if (batch == NULL)
+            return TL_OK;
+        tl_batch_free(batch);
+    }
+}
+
+static void a_reader_survives_failing_allocations(void **state)
+{
+    (void)state;
+    tl_error err;
+    uint64_t rng = test_seed(15);
+    static const char *const types[] = {"ROW<k INT NOT NULL, a INT, s STRING>", "ROW<k INT, a INT, s STRING>"};
+    for (size_t t = 0; t < TL_ARRAY_LEN(types); t++) {
+        test_case tc = cases[0];
+        tc.type = types[t]; /* a nullable key is no number: the loser tree */
+        fixture f;
+        open_fixture(&f, &tc, 300, 90, &rng);
+        for (uint64_t nth = 1;; nth++) {
+            tl_merge_input inputs[3];
+            model_record *mine[300];
+            for (int r = 0; r < 3; r++) {
+                for (int i = 0; i < 100; i++)
+                    mine[i] = &f.records[r * 100 + i];
+                inputs[r] = (tl_merge_input){make_run(&f, mine, 100, &rng), r};
+            }
+            tl_merge_spec spec = {.engine = f.engine, .key_idx = &key_column, .n_keys = 1, .batch_rows = 16};
+            tl_reader *reader = NULL;
+            tl_alloc_fail_at(nth);
+            tl_status status = tl_merge_open(f.type, &spec, inputs, 3, &reader, &err);
+            if (status == TL_OK)
+                status = read_all(reader, &err);
+            tl_alloc_fail_at(0);
+            tl_reader_free(reader);
+            if (status == TL_OK)
+                break;
+            assert_int_equal(status, TL_E_NOMEM);
+        }
+        close_fixture(&f);
+    }
+}
+
+/* The same runs through the loser tree, whose keys are no numbers. */
+static void byte_keys_merge_as_numbers_do(void **state)
+{
+    (void)state;
+    uint64_t rng = test_seed(16);
+    for (int round = 0; round < 12; round++) {
+        test_case tc = cases[round % 3];
+        fixture f;
+        tc.type = "ROW<k INT, a INT, s STRING>";
+        open_fixture(&f, &tc, 1500, 500, &rng);
+        check_merge(&f, 1 + round, round % 2 == 0, round >= 6, &rng);
+        close_fixture(&f);
+    }
+}
+
+static tl_status count_rows(void *ctx, const tl_merge_engine *engine, const tl_groups *groups, const int32_t *source_levels, tl_batch **out,
+                            tl_error *err)
+{
+    int64_t *rows = ctx;
+    for (uint32_t g = 0; g < groups->n_groups; g++)
+        for (uint32_t r = groups->starts[g]; r < groups->starts[g + 1]; r++) {
+            assert_true(groups->refs[r].src < groups->n_sources);
+            assert_true(groups->refs[r].row < groups->sources[groups->refs[r].src]->n_rows);
+            rows[source_levels[groups->refs[r].src]]++;
+        }
+    return tl_merge_groups(engine, groups, false, out, err);
+}
+
+static void a_hook_sees_each_record_and_its_level(void **state)
+{
+    (void)state;
+    tl_error err;
+    uint64_t rng = test_seed(17);
+    fixture f;
+    open_fixture(&f, &cases[0], 1000, 300, &rng);
+    tl_merge_input inputs[4];
+    for (int r = 0; r < 4; r++) {
+        model_record *mine[250];
+        for (int i = 0; i < 250; i++)
+            mine[i] = &f.records[r * 250 + i];
+        inputs[r] = (tl_merge_input){make_run(&f, mine, 250 - r, &rng), r};
+    }
+    int64_t rows[4] = {0};
+    tl_group_hook hook = {count_rows, rows};
+    tl_merge_spec spec = {.engine = f.engine, .key_idx = &key_column, .n_keys = 1, .hook = &hook, .batch_rows = 100};
+    tl_reader *reader = NULL;
+    assert_ok(tl_merge_open(f.type, &spec, inputs, 4, &reader, &err), &err);
+    assert_ok(read_all(reader, &err), &err);
+    tl_reader_free(reader);
+    for (int r = 0; r < 4; r++)
+        assert_int_equal(rows[r], 250 - r);
+    close_fixture(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(engines_do_what_the_model_does),
+        cmocka_unit_test(groups_of_many_records_are_no_different),
         cmocka_unit_test(merging_runs_is_merging_all_at_once),
         cmocka_unit_test(no_input_gives_no_rows),
         cmocka_unit_test(failing_allocations_are_errors),
+        cmocka_unit_test(a_reader_survives_failing_allocations),
+        cmocka_unit_test(byte_keys_merge_as_numbers_do),
+        cmocka_unit_test(a_hook_sees_each_record_and_its_level),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,14 +91,26 @@ static void keys_compare_as_their_values_do(void **state)
 static void check_order(const tl_keys *keys, const char *what)
 {
     tl_error err;
-    uint32_t *order = malloc(((size_t)keys->count + 1) * sizeof *order);
+    uint32_t *order = malloc(((size_t)keys->count + 1) * sizeof *order), *again = malloc(((size_t)keys->count + 1) * sizeof *again);
+    uint32_t *starts = malloc(((size_t)keys->count + 1) * sizeof *starts), n_groups = 0, g = 0;
     assert_ok(tl_keys_sort(keys, order, &err), &err);
+    assert_ok(tl_keys_sort_groups(keys, again, starts, &n_groups, &err), &err);
+    assert_memory_equal(order, again, (size_t)keys->count * sizeof *order);
+    assert_int_equal(starts[n_groups], keys->count);
+    for (int64_t i = 0; i < keys->count; i++)
+        if (i == 0 || tl_keys_compare(keys, order[i - 1], keys, order[i]) != 0) {
+            assert_true(g < n_groups);
+            assert_int_equal(starts[g++], i);
+        }
+    assert_int_equal(g, n_groups);
     for (int64_t i = 1; i < keys->count; i++) {
         int c = tl_keys_compare(keys, order[i - 1], keys, order[i]);
         if (c > 0 || (c == 0 && order[i - 1] >= order[i]))
             fail_msg("%s: %lld rows, place %lld", what, (long long)keys->count, (long long)i);
     }
     free(order);
+    free(again);
+    free(starts);
 }
 
 static void sorting_is_stable_for_every_shape_and_size(void **state)
