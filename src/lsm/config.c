@@ -419,7 +419,8 @@ static tl_status check_formats(tl_lsm_config *config, tl_error *err)
         tl_error reason = {TL_OK, 0, ""};
         tl_status status = tl_lsm__file_options_of(config, 0, changelog != 0, &options, &reason);
         if (status == TL_E_UNSUPPORTED && config->write_unsupported == NULL) {
-            config->write_unsupported = tl_strdup(reason.message);
+            config->write_unsupported =
+                tl_strf("the format of its %s files (%s)", changelog ? "changelog" : "data", reason.message);
             if (config->write_unsupported == NULL)
                 return tl_nomem(err, "options");
         } else if (status != TL_OK && status != TL_E_UNSUPPORTED) {
