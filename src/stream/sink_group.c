@@ -19,6 +19,9 @@ struct tl_sink_group {
     tl_table_writer *writer;
     tl_sink *connector;
     bool drop_update_before;
+    bool wait_compaction;    /* with every commit: its changelog is part of it (lookup) */
+    int64_t full_every;      /* full compaction with every so many commits; 0: never */
+    bool compaction_pending; /* a commit did not wait for what runs in the background */
     int64_t identifier;
     int64_t interval_ns;
     int64_t last_commit_ns;
@@ -50,6 +53,27 @@ static bool drops_update_before(const tl_table *table)
         if (strstr(options->keys[i], ".aggregate-function") != NULL)
             return false;
     return true;
+}
+
+/*
+ * When compactions are waited for and forced, as Flink's sink does it (FlinkSink, GlobalFullCompactionSinkWrite): a look-up changelog
+ * comes with its commit unless lookup-wait is false; a full-compaction changelog with every full-compaction.delta-commits commits.
+ */
+static tl_status compaction_rules(tl_sink_group *g, tl_error *err)
+{
+    const tl_table *table = g->sink->table;
+    const char *producer = tl_table_option(table, "changelog-producer"), *wait = tl_table_option(table, "lookup-wait"),
+               *force = tl_table_option(table, "force-lookup"), *every = tl_table_option(table, "full-compaction.delta-commits");
+    bool lookup = (producer != NULL && strcmp(producer, "lookup") == 0) || (force != NULL && strcmp(force, "true") == 0);
+    g->wait_compaction = lookup && (wait == NULL || strcmp(wait, "false") != 0);
+    if (every != NULL)
+        TL_TRY(tl_error_wrap(err, tl_parse_int(every, 1, INT32_MAX, &g->full_every, err), "option 'full-compaction.delta-commits'"));
+    else if (producer != NULL && strcmp(producer, "full-compaction") == 0)
+        g->full_every = 1;
+    const char *write_only = tl_table_option(table, "write-only");
+    if (write_only != NULL && strcmp(write_only, "true") == 0)
+        g->full_every = 0;
+    return TL_OK;
 }
 
 static tl_status checkpoint_interval(const tl_run *run, int64_t *out_ns, tl_error *err)
@@ -264,8 +288,9 @@ static void count_rows(tl_sink_group *g)
     g->rows_in_told = rows_in;
 }
 
-static tl_status commit_table(tl_sink_group *g, bool last, tl_error *err)
+static tl_status commit_table(tl_sink_group *g, bool wait, tl_error *err)
 {
+    bool full = g->full_every > 0 && (g->identifier + 1) % g->full_every == 0;
     tl_buf text = {0};
     tl_job_state state = {g->identifier + 1, NULL};
     tl_options properties = {0};
@@ -274,13 +299,17 @@ static tl_status commit_table(tl_sink_group *g, bool last, tl_error *err)
     tl_status status = append_positions(g, &text, err);
     if (status == TL_OK && (tl_buf_steal_str(&text, &state.positions) != TL_OK || tl_options_set(&properties, TL_JOB_POSITIONS_PROPERTY, state.positions) != TL_OK))
         status = tl_nomem(err, "positions");
+    if (status == TL_OK && full)
+        status = tl_table_writer_compact(g->writer, true, err);
+    wait |= full || g->wait_compaction;
     if (status == TL_OK)
-        status = tl_table_writer_prepare(g->writer, last, &messages, err);
+        status = tl_table_writer_prepare(g->writer, wait, &messages, err);
     tl_commit_spec spec = {.user = g->user, .identifier = state.identifier, .watermark = TL_ABSENT, .properties = &properties, .ignore_empty = true};
     if (status == TL_OK)
         status = tl_table_commit(g->sink->table, &spec, &messages, &result, err);
     if (status == TL_OK)
         status = tl_table_writer_committed(g->writer, &result, err);
+    g->compaction_pending = !wait;
     if (status == TL_OK && result.snapshots > 0) {
         g->identifier = state.identifier;
         status = tl_job_state_save(g->sink->table, g->user, &state, err);
@@ -293,11 +322,11 @@ static tl_status commit_table(tl_sink_group *g, bool last, tl_error *err)
     return status;
 }
 
-static tl_status commit(tl_sink_group *g, bool last, tl_error *err)
+static tl_status commit(tl_sink_group *g, bool wait, tl_error *err)
 {
     TL_TRY(drain(g, err));
     if (g->writer != NULL)
-        TL_TRY(commit_table(g, last, err));
+        TL_TRY(commit_table(g, wait, err));
     else if (g->connector != NULL)
         TL_TRY(tl_sink_flush(g->connector, err));
     atomic_fetch_add(&g->run->rows_out, g->rows_pending);
@@ -329,6 +358,8 @@ static tl_status loop(tl_sink_group *g, tl_error *err)
             TL_TRY(commit(g, all_ended || stop, err));
         if (all_ended || stop)
             return TL_OK;
+        if (!progress && g->compaction_pending && g->rows_pending == 0) /* time to take the background's result in */
+            TL_TRY(commit(g, true, err));
         if (!progress) {
             atomic_store(&g->quiet, g->rows_pending == 0);
             tl_sleep_ms(PAUSE_MS);
@@ -356,6 +387,7 @@ static tl_status open_sink(tl_sink_group *g, tl_error *err)
         return tl_sink_open(&spec, g->run->out, &g->connector, err);
     }
     g->drop_update_before = drops_update_before(g->sink->table);
+    TL_TRY(compaction_rules(g, err));
     tl_write_options options = {.pool = g->run->pool};
     return tl_table_writer_create(g->sink->table, &options, &g->writer, err);
 }
