@@ -214,8 +214,9 @@ typedef struct tidelake_printer_options {
     const char *replace; /* a text that is printed as `replacement` wherever it occurs in jsonl; NULL: none */
     const char *replacement;
     int64_t max_width; /* table: columns of the terminal; 0: no limit */
+    int colors;        /* table: a terminal's escape sequences may be used */
 } tidelake_printer_options;
-#define TIDELAKE_PRINTER_INIT {sizeof(tidelake_printer_options), "jsonl", 0, 0, 0, NULL, NULL, 0}
+#define TIDELAKE_PRINTER_INIT {sizeof(tidelake_printer_options), "jsonl", 0, 0, 0, NULL, NULL, 0, 0}
 
 /** `write` gets the output piece by piece; returns 0, or an errno. */
 typedef int (*tidelake_write_fn)(void *ctx, const void *data, size_t bytes);

@@ -234,6 +234,7 @@ tl_status tidelake_printer_open(tidelake_rows *rows, const tidelake_printer_opti
     p->kinds = TL_API_HAS(options, kinds) && options->kinds != 0;
     p->snapshots = TL_API_HAS(options, snapshots) && options->snapshots != 0;
     p->sorted = TL_API_HAS(options, sorted) && options->sorted != 0;
+    p->colors = TL_API_HAS(options, colors) && options->colors != 0;
     p->max_width = TL_API_HAS(options, max_width) ? options->max_width : 0;
     tl_status status = TL_OK;
     if (TL_API_HAS(options, replacement) && options->replace != NULL) {

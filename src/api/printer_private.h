@@ -25,7 +25,7 @@ struct tidelake_printer {
     const tl_type *type; /* ROW of what is printed */
     tidelake_write_fn write;
     void *ctx;
-    bool kinds, snapshots, sorted;
+    bool kinds, snapshots, sorted, colors;
     int64_t max_width;
     char *replace, *replacement;
     tl_buf out;
@@ -34,12 +34,21 @@ struct tidelake_printer {
     size_t n_lines, cap_lines;
     char **cells; /* table: texts row by row; NULL is NULL */
     size_t n_cells, cap_cells;
-    int64_t rows_printed; /* table */
+    int64_t rows_printed; /* table: came in */
+    int64_t rows_shown;   /* table: went out */
     void *state; /* of a format */
 };
 
 /** Write p->out out. */
 tl_status tl_printer__flush(tidelake_printer *p, tl_error *err);
+
+/* Cells of tables (printer_cell.c). */
+/** Columns that UTF-8 text takes on a terminal. */
+int tl_printer__width(const char *text);
+/** Append `text` padded to `width`; `cut`: longer text ends with "…" there. Control characters become spaces. */
+tl_status tl_printer__append_cell(tl_buf *out, const char *text, int width, bool right, bool cut);
+/** A value that is not NULL in a form for eyes; replaces what is in `out`. */
+tl_status tl_printer__cell_text(const tl_column *col, int64_t i, tl_buf *out);
 
 tl_status tl_printer__table_print(tidelake_printer *p, const tl_batch *batch, tl_error *err);
 tl_status tl_printer__table_finish(tidelake_printer *p, tl_error *err);

@@ -1,13 +1,23 @@
 /*
- * A table for eyes: columns as wide as their widest cell, numbers to the right, NULL told apart from text. Widths need all
- * rows, so they are taken from the first TABLE_SAMPLE_ROWS and later rows follow them.
+ * Rows for eyes: a table with columns as wide as their widest cell, numbers to the right, NULL told apart from text; or, if a
+ * terminal is too narrow for the table, each row as a record of lines `name │ value`.
+ *
+ * Widths need all rows, so they are taken from the first TABLE_SAMPLE_ROWS and later rows follow them.
  */
-#include <wchar.h>
-
 #include "api/printer_private.h"
 
+#include <stdio.h>
+
 #define TABLE_SAMPLE_ROWS 1000
-#define CELL_WIDTH_MAX 60
+#define TERMINAL_CELL_WIDTH_MAX 60
+#define CELL_WIDTH_MIN 8
+
+/* Set up when the sample is there. */
+typedef struct table_state {
+    int *widths; /* of columns */
+    bool records;
+    int name_width; /* records: of the names */
+} table_state;
 
 static int32_t column_count(const tidelake_printer *p)
 {
@@ -33,68 +43,16 @@ static bool is_number(const tidelake_printer *p, int32_t c)
     return kind >= TL_TINYINT && kind <= TL_DECIMAL;
 }
 
-/* One code point of valid UTF-8; bytes that are none count as one column each. */
-static uint32_t decode(const char **p)
-{
-    const uint8_t *s = (const uint8_t *)*p;
-    int more = s[0] < 0x80 ? 0 : (s[0] & 0xe0) == 0xc0 ? 1 : (s[0] & 0xf0) == 0xe0 ? 2 : (s[0] & 0xf8) == 0xf0 ? 3 : 0;
-    uint32_t cp = more == 0 ? s[0] : s[0] & (0x3fu >> more);
-    for (int i = 1; i <= more; i++) {
-        if ((s[i] & 0xc0) != 0x80) {
-            *p += 1;
-            return '?';
-        }
-        cp = cp << 6 | (s[i] & 0x3f);
-    }
-    *p += more + 1;
-    return cp;
-}
+/* ---- drawing ---- */
 
-static int width_of_code_point(uint32_t cp)
+static tl_status append_cell(tidelake_printer *p, const char *cell, int width, bool right, bool cut)
 {
-    if (cp < 0x300)
-        return 1;
-    if ((cp >= 0x300 && cp < 0x370) || (cp >= 0x200b && cp <= 0x200f) || (cp >= 0xfe00 && cp <= 0xfe0f))
-        return 0; /* combining marks, joiners, variation selectors */
-    bool wide = (cp >= 0x1100 && cp <= 0x115f) || (cp >= 0x2e80 && cp <= 0xa4cf) || (cp >= 0xac00 && cp <= 0xd7a3) ||
-                (cp >= 0xf900 && cp <= 0xfaff) || (cp >= 0xfe30 && cp <= 0xfe6f) || (cp >= 0xff00 && cp <= 0xff60) ||
-                (cp >= 0x1f300 && cp <= 0x1faff) || (cp >= 0x20000 && cp <= 0x3fffd);
-    return wide ? 2 : 1;
-}
-
-static int width_of(const char *text)
-{
-    int width = 0;
-    while (*text != '\0')
-        width += width_of_code_point(decode(&text));
-    return width;
-}
-
-/* Append `text` padded to `width`, cut with "…" if it is longer; control characters become spaces. */
-static tl_status append_padded(tl_buf *out, const char *text, int width, bool right)
-{
-    int full = width_of(text);
-    for (int i = full; right && i < width; i++)
-        TL_TRY(tl_buf_append_byte(out, ' '));
-    int used = 0;
-    while (*text != '\0') {
-        const char *from = text;
-        uint32_t cp = decode(&text);
-        int w = width_of_code_point(cp);
-        if (full > width && used + w > width - 1) {
-            TL_TRY(tl_buf_append_str(out, "…"));
-            used++;
-            break;
-        }
-        if (cp < 0x20 || cp == 0x7f)
-            TL_TRY(tl_buf_append_byte(out, ' '));
-        else
-            TL_TRY(tl_buf_append(out, from, (size_t)(text - from)));
-        used += w;
-    }
-    for (; !right && used < width; used++)
-        TL_TRY(tl_buf_append_byte(out, ' '));
-    return TL_OK;
+    if (cell != NULL)
+        return tl_printer__append_cell(&p->out, cell, width, right, cut);
+    if (p->colors)
+        TL_TRY(tl_buf_append_str(&p->out, "\033[2m"));
+    TL_TRY(tl_printer__append_cell(&p->out, "NULL", width, right, cut));
+    return p->colors ? tl_buf_append_str(&p->out, "\033[0m") : TL_OK;
 }
 
 static tl_status rule(tl_buf *out, const int *widths, int32_t n, const char *left, const char *cross, const char *right)
@@ -108,68 +66,109 @@ static tl_status rule(tl_buf *out, const int *widths, int32_t n, const char *lef
     return tl_buf_append_byte(out, '\n');
 }
 
-/* Shrink the widest columns until the table fits the terminal, down to eight characters each. */
-static void fit(int *widths, int32_t n, int64_t max_width)
+static tl_status table_head(tidelake_printer *p, const table_state *state)
+{
+    int32_t n = column_count(p);
+    TL_TRY(rule(&p->out, state->widths, n, "┌", "┬", "┐"));
+    for (int32_t c = 0; c < n; c++) {
+        TL_TRY(tl_buf_append_str(&p->out, "│ "));
+        TL_TRY(append_cell(p, column_name(p, c), state->widths[c], is_number(p, c), p->max_width > 0));
+        TL_TRY(tl_buf_append_str(&p->out, c == n - 1 ? " │\n" : " "));
+    }
+    return rule(&p->out, state->widths, n, "├", "┼", "┤");
+}
+
+static tl_status table_row(tidelake_printer *p, const table_state *state, char *const *cells)
+{
+    int32_t n = column_count(p);
+    for (int32_t c = 0; c < n; c++) {
+        TL_TRY(tl_buf_append_str(&p->out, "│ "));
+        TL_TRY(append_cell(p, cells[c], state->widths[c], is_number(p, c), p->max_width > 0));
+        TL_TRY(tl_buf_append_str(&p->out, c == n - 1 ? " │\n" : " "));
+    }
+    return TL_OK;
+}
+
+static tl_status record(tidelake_printer *p, const table_state *state, char *const *cells)
+{
+    char title[48];
+    snprintf(title, sizeof title, "── row %lld ", (long long)++p->rows_shown);
+    TL_TRY(tl_buf_append_str(&p->out, title));
+    for (int64_t w = tl_printer__width(title); w < TL_MIN(p->max_width, state->name_width + TERMINAL_CELL_WIDTH_MAX + 3); w++)
+        TL_TRY(tl_buf_append_str(&p->out, "─"));
+    TL_TRY(tl_buf_append_byte(&p->out, '\n'));
+    for (int32_t c = 0; c < column_count(p); c++) {
+        TL_TRY(append_cell(p, column_name(p, c), state->name_width, false, false));
+        TL_TRY(tl_buf_append_str(&p->out, " │ "));
+        TL_TRY(append_cell(p, cells[c], 0, false, false));
+        TL_TRY(tl_buf_append_byte(&p->out, '\n'));
+    }
+    return TL_OK;
+}
+
+/* ---- layout ---- */
+
+/* Shrink the widest columns until the table fits the terminal; false if it does not even with columns of CELL_WIDTH_MIN. */
+static bool fit(int *widths, int32_t n, int64_t max_width)
 {
     for (int32_t c = 0; c < n; c++)
-        widths[c] = TL_MIN(widths[c], CELL_WIDTH_MAX);
-    while (max_width > 0) {
+        widths[c] = TL_MIN(widths[c], TERMINAL_CELL_WIDTH_MAX);
+    for (;;) {
         int64_t total = 1;
         int32_t widest = 0;
         for (int32_t c = 0; c < n; c++) {
             total += widths[c] + 3;
             widest = widths[c] > widths[widest] ? c : widest;
         }
-        if (total <= max_width || widths[widest] <= 8)
-            return;
+        if (total <= max_width)
+            return true;
+        if (widths[widest] <= CELL_WIDTH_MIN)
+            return false;
         widths[widest]--;
     }
 }
 
-static tl_status print_rows(tidelake_printer *p, const int *widths)
+/* The layout is made from what is kept so far. */
+static tl_status make_layout(tidelake_printer *p)
 {
     int32_t n = column_count(p);
+    table_state *state = p->state = tl_calloc(1, sizeof *state);
+    if (state == NULL || (state->widths = tl_calloc((size_t)n + 1, sizeof *state->widths)) == NULL)
+        return TL_E_NOMEM;
+    for (int32_t c = 0; c < n; c++) {
+        state->widths[c] = tl_printer__width(column_name(p, c));
+        state->name_width = TL_MAX(state->name_width, state->widths[c]);
+    }
     for (size_t i = 0; i < p->n_cells; i++) {
+        int w = p->cells[i] == NULL ? 4 : tl_printer__width(p->cells[i]);
         int32_t c = (int32_t)(i % (size_t)n);
-        const char *cell = p->cells[i] == NULL ? "NULL" : p->cells[i];
-        TL_TRY(tl_buf_append_str(&p->out, "│ "));
-        TL_TRY(append_padded(&p->out, cell, widths[c], is_number(p, c) && p->cells[i] != NULL));
-        TL_TRY(tl_buf_append_str(&p->out, c == n - 1 ? " │\n" : " "));
-        tl_free(p->cells[i]);
-        p->cells[i] = NULL;
+        state->widths[c] = TL_MAX(state->widths[c], w);
+    }
+    state->records = p->max_width > 0 && !fit(state->widths, n, p->max_width);
+    return state->records ? TL_OK : table_head(p, state);
+}
+
+/* Print the rows that are kept. */
+static tl_status flush_rows(tidelake_printer *p)
+{
+    if (p->state == NULL)
+        TL_TRY(make_layout(p));
+    table_state *state = p->state;
+    size_t n = (size_t)column_count(p);
+    for (size_t i = 0; i < p->n_cells; i += n) {
+        TL_TRY(state->records ? record(p, state, p->cells + i) : table_row(p, state, p->cells + i));
+        for (size_t c = i; c < i + n; c++) {
+            tl_free(p->cells[c]);
+            p->cells[c] = NULL;
+        }
     }
     p->n_cells = 0;
     return TL_OK;
 }
 
-/* The head of the table, once the sample is there; then rows as they come. */
-static tl_status flush_rows(tidelake_printer *p)
-{
-    int32_t n = column_count(p);
-    int *widths = p->state;
-    if (widths == NULL) {
-        widths = p->state = tl_calloc((size_t)n + 1, sizeof *widths);
-        if (widths == NULL)
-            return TL_E_NOMEM;
-        for (int32_t c = 0; c < n; c++)
-            widths[c] = width_of(column_name(p, c));
-        for (size_t i = 0; i < p->n_cells; i++) {
-            int w = p->cells[i] == NULL ? 4 : width_of(p->cells[i]);
-            int32_t c = (int32_t)(i % (size_t)n);
-            widths[c] = TL_MAX(widths[c], w);
-        }
-        fit(widths, n, p->max_width);
-        TL_TRY(rule(&p->out, widths, n, "┌", "┬", "┐"));
-        for (int32_t c = 0; c < n; c++) {
-            TL_TRY(tl_buf_append_str(&p->out, "│ "));
-            TL_TRY(append_padded(&p->out, column_name(p, c), widths[c], is_number(p, c)));
-            TL_TRY(tl_buf_append_str(&p->out, c == n - 1 ? " │\n" : " "));
-        }
-        TL_TRY(rule(&p->out, widths, n, "├", "┼", "┤"));
-    }
-    return print_rows(p, widths);
-}
+/* ---- rows come in ---- */
 
+/* Takes `text` over, also when it fails. */
 static tl_status keep_cell(tidelake_printer *p, char *text)
 {
     if (p->n_cells == p->cap_cells) {
@@ -195,8 +194,7 @@ static tl_status keep_row(tidelake_printer *p, const tl_batch *batch, int64_t i)
     for (int32_t c = 0; c < batch->n_cols; c++) {
         char *text = NULL;
         if (!tl_col_is_null(batch->cols[c], i)) {
-            p->cell.len = 0;
-            TL_TRY(tl_text_append_plain(&p->cell, batch->cols[c], i));
+            TL_TRY(tl_printer__cell_text(batch->cols[c], i, &p->cell));
             text = tl_strndup((const char *)p->cell.data, p->cell.len);
             if (text == NULL)
                 return TL_E_NOMEM;
@@ -220,20 +218,27 @@ tl_status tl_printer__table_print(tidelake_printer *p, const tl_batch *batch, tl
             TL_TRY(tl_printer__flush(p, err));
     }
     /* A stream of changes must be seen as it comes: don't wait for the sample. */
-    if (p->snapshots && (flush_rows(p) != TL_OK))
+    if (p->snapshots && flush_rows(p) != TL_OK)
         return tl_nomem(err, "output");
     return p->snapshots ? tl_printer__flush(p, err) : TL_OK;
 }
 
 tl_status tl_printer__table_finish(tidelake_printer *p, tl_error *err)
 {
-    if (flush_rows(p) != TL_OK || rule(&p->out, p->state, column_count(p), "└", "┴", "┘") != TL_OK ||
-        tl_buf_appendf(&p->out, "%lld row%s\n", (long long)p->rows_printed, p->rows_printed == 1 ? "" : "s") != TL_OK)
-        return tl_nomem(err, "output");
-    return tl_printer__flush(p, err);
+    tl_status status = flush_rows(p);
+    table_state *state = p->state;
+    if (status == TL_OK && !state->records)
+        status = rule(&p->out, state->widths, column_count(p), "└", "┴", "┘");
+    if (status == TL_OK)
+        status = tl_buf_appendf(&p->out, "%lld row%s\n", (long long)p->rows_printed, p->rows_printed == 1 ? "" : "s");
+    return status == TL_OK ? tl_printer__flush(p, err) : tl_nomem(err, "output");
 }
 
 void tl_printer__table_close(tidelake_printer *p)
 {
-    tl_free(p->state);
+    table_state *state = p->state;
+    if (state == NULL)
+        return;
+    tl_free(state->widths);
+    tl_free(state);
 }

@@ -24,6 +24,13 @@ static int64_t terminal_width(FILE *file)
     return size.ws_col;
 }
 
+static bool wants_colors(void)
+{
+    const char *no_color = getenv("NO_COLOR"); /* a habit of many programs: https://no-color.org */
+    const char *term = getenv("TERM");
+    return (no_color == NULL || *no_color == '\0') && term != NULL && strcmp(term, "dumb") != 0;
+}
+
 bool cli_output_open(const cli_args *args, tidelake_rows *rows, bool kinds, bool snapshots, bool sorted, bool hide_warehouse, cli_output *out)
 {
     *out = (cli_output){NULL, stdout};
@@ -43,6 +50,7 @@ bool cli_output_open(const cli_args *args, tidelake_rows *rows, bool kinds, bool
     options.replace = warehouse;
     options.replacement = "WAREHOUSE";
     options.max_width = terminal ? terminal_width(out->file) : 0;
+    options.colors = terminal && wants_colors();
     tl_error err;
     tl_status status = tidelake_printer_open(rows, &options, write_file, out->file, &out->printer, &err);
     free(warehouse);
