@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#define JSONL_PIECE_ROWS 512 /* between looks at the size of what is kept back */
+
 tl_status tl_printer__flush(tidelake_printer *p, tl_error *err)
 {
     if (p->out.len == 0)
@@ -50,37 +52,42 @@ static tl_status replace_text(const tidelake_printer *p, tl_buf *buf, size_t fro
     return status;
 }
 
-static tl_status keep_line(tidelake_printer *p, size_t from)
+/* Remember where the lines from `from` on stand. */
+static tl_status keep_lines(tidelake_printer *p, size_t from)
 {
-    if (p->n_lines == p->cap_lines) {
-        size_t cap = p->cap_lines == 0 ? 1024 : p->cap_lines * 2;
-        printer_line *lines = tl_realloc(p->lines, cap * sizeof *lines);
-        if (lines == NULL)
-            return TL_E_NOMEM;
-        p->lines = lines;
-        p->cap_lines = cap;
+    while (from < p->out.len) {
+        if (p->n_lines == p->cap_lines) {
+            size_t cap = p->cap_lines == 0 ? 1024 : p->cap_lines * 2;
+            printer_line *lines = tl_realloc(p->lines, cap * sizeof *lines);
+            if (lines == NULL)
+                return TL_E_NOMEM;
+            p->lines = lines;
+            p->cap_lines = cap;
+        }
+        const uint8_t *end = memchr(p->out.data + from, '\n', p->out.len - from);
+        size_t len = (size_t)(end - p->out.data) - from;
+        p->lines[p->n_lines++] = (printer_line){from, len};
+        from += len + 1;
     }
-    p->lines[p->n_lines++] = (printer_line){from, p->out.len - from};
     return TL_OK;
 }
 
 static tl_status print_jsonl(tidelake_printer *p, const tl_batch *batch, tl_error *err)
 {
-    for (int64_t i = 0; i < batch->n_rows; i++) {
+    for (int64_t i = 0; i < batch->n_rows; i += JSONL_PIECE_ROWS) {
         size_t from = p->out.len;
-        tl_status status = tl_text_append_json_row(&p->out, batch, i, p->kinds, p->snapshots ? batch->snapshot : 0);
+        tl_status status = tl_text_append_json_lines(&p->out, batch, i, TL_MIN(JSONL_PIECE_ROWS, batch->n_rows - i), p->kinds, p->snapshots);
         if (status == TL_OK && p->replace != NULL)
             status = replace_text(p, &p->out, from);
         if (status == TL_OK && p->sorted)
-            status = keep_line(p, from);
-        else if (status == TL_OK)
-            status = tl_buf_append_byte(&p->out, '\n');
+            status = keep_lines(p, from);
         if (status != TL_OK)
             return tl_nomem(err, "output");
         if (!p->sorted)
             TL_TRY(flush_if_large(p, err));
     }
-    return TL_OK;
+    /* A stream of changes must be seen as it comes. */
+    return p->snapshots ? tl_printer__flush(p, err) : TL_OK;
 }
 
 static int compare_lines(const void *a, const void *b, void *ctx)
@@ -97,7 +104,7 @@ static tl_status finish_sorted(tidelake_printer *p, tl_error *err)
     qsort_r(p->lines, p->n_lines, sizeof *p->lines, compare_lines, all.data);
     tl_status status = TL_OK;
     for (size_t i = 0; i < p->n_lines && status == TL_OK; i++) {
-        if (tl_buf_append(&p->out, all.data + p->lines[i].from, p->lines[i].len) != TL_OK || tl_buf_append_byte(&p->out, '\n') != TL_OK)
+        if (tl_buf_append(&p->out, all.data + p->lines[i].from, p->lines[i].len + 1) != TL_OK)
             status = tl_nomem(err, "output");
         else
             status = flush_if_large(p, err);
@@ -185,7 +192,7 @@ static tl_status print_csv(tidelake_printer *p, const tl_batch *batch, tl_error 
             return tl_nomem(err, "output");
         TL_TRY(flush_if_large(p, err));
     }
-    return TL_OK;
+    return p->snapshots ? tl_printer__flush(p, err) : TL_OK;
 }
 
 static tl_status start_csv(tidelake_printer *p, tl_error *err)

@@ -17,7 +17,7 @@ typedef struct printer_format {
 
 typedef struct printer_line {
     size_t from; /* in `out` */
-    size_t len;
+    size_t len; /* without the line end behind it */
 } printer_line;
 
 struct tidelake_printer {

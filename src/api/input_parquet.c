@@ -1,0 +1,112 @@
+/* A Parquet file, of whatever writer: columns by name, absent ones NULL; a text column "_kind" tells the rows' kinds. */
+#include "api/input_private.h"
+
+#include "format/format.h"
+
+typedef struct parquet_input {
+    tl_fs *fs;
+    const tl_type *read_type; /* the table's ROW, and the kind behind it if the file has one */
+    tl_reader *reader;
+    bool has_kind;
+} parquet_input;
+
+static tl_status check_columns(const tidelake_input *in, parquet_input *parquet, tl_error *err)
+{
+    const tl_type *file_type;
+    TL_TRY(tl_format_parquet.schema(parquet->fs, in->path, &file_type, err));
+    tl_status status = TL_OK;
+    for (int32_t c = 0; c < file_type->n_fields && status == TL_OK; c++) {
+        const char *name = file_type->fields[c].name;
+        if (tl_type_field_index(in->type, name) >= 0)
+            continue;
+        if (strcmp(name, INPUT_KIND_COLUMN) == 0)
+            parquet->has_kind = true;
+        else if (strcmp(name, INPUT_SNAPSHOT_COLUMN) != 0)
+            status = tl_input__unknown_column(in->type, (tl_bytes_view){(const uint8_t *)name, strlen(name)}, err);
+    }
+    tl_type_unref(file_type);
+    return status;
+}
+
+static tl_status make_read_type(const tidelake_input *in, parquet_input *parquet, tl_error *err)
+{
+    if (!parquet->has_kind) {
+        parquet->read_type = tl_type_ref(in->type);
+        return TL_OK;
+    }
+    int32_t n = in->type->n_fields;
+    tl_field *fields = tl_calloc((size_t)n + 1, sizeof *fields);
+    if (fields == NULL)
+        return tl_nomem(err, "columns");
+    memcpy(fields, in->type->fields, sizeof *fields * (size_t)n);
+    fields[n] = (tl_field){.id = -1, .name = (char *)(uintptr_t)INPUT_KIND_COLUMN};
+    tl_status status = tl_type_parse((tl_bytes_view){(const uint8_t *)"STRING", 6}, &fields[n].type, err);
+    if (status == TL_OK)
+        status = tl_type_create_row(false, fields, n + 1, &parquet->read_type, err);
+    tl_type_unref(fields[n].type);
+    tl_free(fields);
+    return status;
+}
+
+static tl_status parquet_open(tidelake_input *in, tl_error *err)
+{
+    parquet_input *parquet = in->state = tl_calloc(1, sizeof *parquet);
+    if (parquet == NULL)
+        return tl_nomem(err, "input");
+    if (strcmp(in->path, "-") == 0)
+        return tl_error_set(err, TL_E_INVALID, "a Parquet file is not read from standard input: give the file's name");
+    TL_TRY(tl_fs_local(&parquet->fs, err));
+    tl_stat stat;
+    TL_TRY(tl_fs_stat(parquet->fs, in->path, &stat, err));
+    TL_TRY(tl_error_wrap(err, check_columns(in, parquet, err), "'%s'", in->path));
+    TL_TRY(make_read_type(in, parquet, err));
+    const tl_read_spec spec = {.row_type = parquet->read_type, .batch_rows = INPUT_BATCH_ROWS};
+    return tl_error_wrap(err, tl_format_parquet.open(parquet->fs, in->path, stat.bytes, &spec, &parquet->reader, err), "'%s'", in->path);
+}
+
+/* The last column becomes the rows' kinds. */
+static tl_status take_kinds(const tidelake_input *in, const tl_batch *batch, tl_batch **out, tl_error *err)
+{
+    TL_CLEANUP(tl_batch_freep) tl_batch *rows = NULL;
+    TL_TRY(tl_batch_create(in->type, batch->n_rows, &rows, err));
+    for (int32_t c = 0; c < rows->n_cols; c++)
+        rows->cols[c] = tl_column_ref(batch->cols[c]);
+    rows->row_kind = tl_calloc((size_t)batch->n_rows + 1, 1);
+    if (rows->row_kind == NULL)
+        return tl_nomem(err, "row kinds");
+    const tl_column *kinds = batch->cols[batch->n_cols - 1];
+    for (int64_t i = 0; i < batch->n_rows; i++) {
+        if (tl_col_is_null(kinds, i))
+            continue;
+        tl_bytes_view text = tl_col_bytes(kinds, i);
+        if (!tl_row_kind_parse(text, &rows->row_kind[i]))
+            return tl_error_set(err, TL_E_INVALID, INPUT_KIND_COLUMN " is '%.*s', not one of +I, -U, +U, -D", (int)TL_MIN(text.len, 100),
+                                (const char *)text.data);
+    }
+    *out = TL_STEAL(rows);
+    return TL_OK;
+}
+
+static tl_status parquet_next(tidelake_input *in, tl_batch **out, bool *commit_after, tl_error *err)
+{
+    parquet_input *parquet = in->state;
+    TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
+    *commit_after = false;
+    TL_TRY(tl_error_wrap(err, tl_reader_next(parquet->reader, &batch, err), "'%s'", in->path));
+    if (batch == NULL || !parquet->has_kind) {
+        *out = TL_STEAL(batch);
+        return TL_OK;
+    }
+    return tl_error_wrap(err, take_kinds(in, batch, out, err), "'%s'", in->path);
+}
+
+static void parquet_close(tidelake_input *in)
+{
+    parquet_input *parquet = in->state;
+    tl_reader_free(parquet->reader);
+    tl_type_unref(parquet->read_type);
+    tl_fs_unref(parquet->fs);
+    tl_free(parquet);
+}
+
+const input_format tl_input__parquet = {"parquet", parquet_open, parquet_next, parquet_close};
