@@ -71,7 +71,6 @@ static const cli_option tag_options[] = {
 };
 static const cli_option fsck_options[] = {{"all", CLI_FLAG, "", "check every snapshot, not only the latest"}, END};
 
-#ifdef TL_SQL
 static const cli_option run_options[] = {
     {"var", CLI_REPEAT, "NAME=VALUE", "replaces ${NAME} in the script; WAREHOUSE and DATA become absolute paths"},
     {"stop-after-idle", CLI_VALUE, "S", "end jobs that would run for ever when nothing was committed for S seconds\nand all input was read"},
@@ -89,14 +88,12 @@ static const cli_option sql_options[] = {
 };
 
 static const char sql_group[] = "SQL";
-#endif
 static const char tables_group[] = "Tables";
 static const char rows_group[] = "Rows";
 static const char care_group[] = "Maintenance";
 static const char other_group[] = "Other";
 
 const cli_command cli_commands[] = {
-#ifdef TL_SQL
     {"run", sql_group, "SCRIPT.sql", 1, 1, "run a SQL script: streaming jobs and batch statements, in Flink's dialect",
      "Streaming INSERTs read their sources, commit at each checkpoint (execution.checkpointing.interval) and go on until they end,\n"
      "are idle (--stop-after-idle) or get SIGINT or SIGTERM, on which they commit and end. A job that died is started by running\n"
@@ -108,7 +105,6 @@ const cli_command cli_commands[] = {
      "  tidelake sql 'SELECT COUNT(*) FROM db.t' --format csv\n"
      "  echo 'SHOW TABLES;' | tidelake sql --database db",
      sql_options, cmd_sql},
-#endif
     {"create", tables_group, "DB.TABLE SCHEMA.json", 2, 2, "make a table from a schema file",
      "The file holds {\"columns\":[{\"name\",\"type\",\"comment\"?,\"default\"?}],\"primaryKeys\":[],\"partitionKeys\":[],\"options\":{}}.\n"
      "The database is made if it is missing. '-' reads standard input.",
