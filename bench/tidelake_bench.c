@@ -1,0 +1,383 @@
+/*
+ * Tidelake as a peer of the benchmark: the same work as java/Bench.java, through the public API with default options.
+ *
+ *   tidelake_bench upsert|compact|scan|changelog|small|first|decode KEY=VALUE…
+ *
+ * Keys: data (record file), wh (warehouse), table (in database b), kind (orders, wide), pk (true, false), commits, threads, opts
+ * (table options: a=b;c=d), cols (all, 3, pred), what (row, count), w and variant (printed), reps. For each repetition one JSON
+ * line is printed. Compaction in the background is asked for with threads=2; with one thread everything happens inside the calls.
+ */
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <tidelake/tidelake.h>
+
+#include "measure.h"
+#include "records.h"
+
+#define BATCH_ROWS 8192
+
+static tl_error err;
+static char **words;
+
+static void check(tl_status status)
+{
+    if (status == TL_OK)
+        return;
+    fprintf(stderr, "tidelake_bench: %s: %s\n", tidelake_status_name(status), err.message);
+    exit(1);
+}
+
+static const char *arg(const char *key, const char *otherwise)
+{
+    size_t len = strlen(key);
+    for (char **w = words; *w != NULL; w++)
+        if (strncmp(*w, key, len) == 0 && (*w)[len] == '=')
+            return *w + len + 1;
+    return otherwise;
+}
+
+static int number(const char *key, int otherwise)
+{
+    const char *text = arg(key, NULL);
+    return text == NULL ? otherwise : atoi(text);
+}
+
+static const char *table_name(const char *suffix)
+{
+    static char name[256];
+    snprintf(name, sizeof name, "b.%s%s", arg("table", "t"), suffix);
+    return name;
+}
+
+static const char *table_dir(const char *suffix)
+{
+    static char dirs[2][4096];
+    static int turn;
+    char *dir = dirs[turn ^= 1];
+    snprintf(dir, sizeof dirs[0], "%s/b.db/%s%s", arg("wh", "."), arg("table", "t"), suffix);
+    return dir;
+}
+
+static tidelake_lake *open_lake(void)
+{
+    tidelake_lake *lake;
+    check(tidelake_open(arg("wh", "."), &lake, &err));
+    return lake;
+}
+
+static int is_wide(void)
+{
+    return strcmp(arg("kind", "orders"), "wide") == 0;
+}
+
+/* ---- writing ---- */
+
+/* The words of opts= behind the options that every table of the benchmark has, as JSON. */
+static void make_table(tidelake_lake *lake, int pk)
+{
+    char options[2048], given[1024], *rest = NULL;
+    size_t at = (size_t)snprintf(options, sizeof options, ",\"bucket\":\"%s\",\"file.compression\":\"zstd\"", pk ? "4" : "-1");
+    snprintf(given, sizeof given, "%s", arg("opts", ""));
+    for (char *pair = strtok_r(given, ";", &rest); pair != NULL; pair = strtok_r(NULL, ";", &rest)) {
+        char *value = strchr(pair, '=');
+        if (value == NULL)
+            continue;
+        *value++ = 0;
+        at += (size_t)snprintf(options + at, sizeof options - at, ",\"%s\":\"%s\"", pair, value);
+    }
+    check(tidelake_drop_table(lake, table_name(""), 1, &err));
+    check(tidelake_create_table(lake, table_name(""), records_schema_json(is_wide(), pk, options), 0, &err));
+}
+
+static void write_rows(tidelake_writer *writer, const records *r, int64_t from, int64_t to)
+{
+    for (int64_t n; from < to; from += n) {
+        struct ArrowArray batch;
+        n = to - from < BATCH_ROWS ? to - from : BATCH_ROWS;
+        records_batch(r, from, n, &batch);
+        check(tidelake_writer_write(writer, &batch, records_arrow_schema(r->wide), NULL, &err));
+    }
+}
+
+/* The whole input in `commits` commits; returns the seconds spent in them. */
+static void load(tidelake_table *table, const records *r, int64_t rows, int commits, double *latencies)
+{
+    tidelake_write_options options = TIDELAKE_WRITE_INIT;
+    tidelake_writer *writer;
+    options.threads = number("threads", 1) > 1 ? number("threads", 1) : 0;
+    check(tidelake_writer_open(table, &options, &writer, &err));
+    for (int i = 0; i < commits; i++) {
+        double start = measure_now();
+        write_rows(writer, r, rows * i / commits, rows * (i + 1) / commits);
+        check(tidelake_writer_commit(writer, NULL, NULL, &err));
+        if (latencies != NULL)
+            latencies[i] = measure_now() - start;
+    }
+    tidelake_writer_close(writer);
+}
+
+static void upsert(void)
+{
+    records r = records_open(arg("data", ""), is_wide());
+    int pk = strcmp(arg("pk", "true"), "true") == 0;
+    for (int rep = 0; rep < number("reps", 3); rep++) {
+        tidelake_lake *lake = open_lake();
+        tidelake_table *table;
+        make_table(lake, pk);
+        measure start = measure_start();
+        check(tidelake_table_open(lake, table_name(""), NULL, 0, &table, &err));
+        load(table, &r, r.n, number("commits", 10), NULL);
+        tidelake_table_close(table);
+        measure_done(&start, arg("w", "W1"), arg("variant", ""), rep, ",\"rows\":%lld%s", (long long)r.n,
+                     measure_files(table_dir("")));
+        tidelake_close(lake);
+    }
+}
+
+static void small(void)
+{
+    records r = records_open(arg("data", ""), 0);
+    int commits = number("commits", 200), per = number("rows", 1000);
+    double *latencies = malloc(sizeof *latencies * (size_t)commits);
+    for (int rep = 0; rep < number("reps", 3); rep++) {
+        tidelake_lake *lake = open_lake();
+        tidelake_table *table;
+        make_table(lake, 1);
+        measure start = measure_start();
+        check(tidelake_table_open(lake, table_name(""), NULL, 0, &table, &err));
+        load(table, &r, (int64_t)commits * per, commits, latencies);
+        tidelake_table_close(table);
+        measure_done(&start, "W7", arg("variant", ""), rep, ",\"rows\":%d%s%s", commits * per, measure_quantiles(latencies, commits),
+                     measure_files(table_dir("")));
+        tidelake_close(lake);
+    }
+    free(latencies);
+}
+
+static void decode(void)
+{
+    records r = records_open(arg("data", ""), is_wide());
+    for (int rep = 0; rep < number("reps", 3); rep++) {
+        measure start = measure_start();
+        for (int64_t from = 0; from < r.n; from += BATCH_ROWS) {
+            struct ArrowArray batch;
+            records_batch(&r, from, r.n - from < BATCH_ROWS ? r.n - from : BATCH_ROWS, &batch);
+            batch.release(&batch);
+        }
+        measure_done(&start, "W0", "decode", rep, ",\"rows\":%lld", (long long)r.n);
+    }
+}
+
+/* ---- compaction ---- */
+
+static const char *copy_from, *copy_to;
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)st, (void)type, (void)at;
+    return remove(path);
+}
+
+static int copy_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    char to[4096], buffer[1 << 16];
+    (void)at;
+    snprintf(to, sizeof to, "%s%s", copy_to, path + strlen(copy_from));
+    if (type == FTW_D)
+        return mkdir(to, st->st_mode & 0777);
+    FILE *in = fopen(path, "rb"), *out = fopen(to, "wb");
+    for (size_t n; in != NULL && out != NULL && (n = fread(buffer, 1, sizeof buffer, in)) > 0;)
+        fwrite(buffer, 1, n, out);
+    return in == NULL || out == NULL || fclose(in) != 0 || fclose(out) != 0;
+}
+
+static void compact(void)
+{
+    for (int rep = 0; rep < number("reps", 3); rep++) {
+        copy_from = table_dir("");
+        copy_to = table_dir("_c");
+        nftw(copy_to, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        if (nftw(copy_from, copy_one, 16, FTW_PHYS) != 0) {
+            perror(copy_to);
+            exit(1);
+        }
+        tidelake_lake *lake = open_lake();
+        tidelake_table *table;
+        const tidelake_option option = {"write-only", "false"};
+        int threads = number("threads", 1);
+        measure start = measure_start();
+        check(tidelake_table_open(lake, table_name("_c"), &option, 1, &table, &err));
+        check(tidelake_compact(table, "bench", 1, threads > 1 ? threads : 0, NULL, &err));
+        tidelake_table_close(table);
+        measure_done(&start, "W2", arg("variant", ""), rep, "%s", measure_files(table_dir("_c")));
+        tidelake_close(lake);
+    }
+}
+
+/* ---- reading ---- */
+
+typedef struct sums {
+    int64_t rows;
+    int64_t id;
+    int64_t amount;
+    int64_t rest;
+} sums;
+
+static int is_valid(const struct ArrowArray *a, int64_t i)
+{
+    const uint8_t *valid = a->null_count == 0 ? NULL : a->buffers[0];
+    return valid == NULL || valid[i / 8] >> (i % 8) & 1;
+}
+
+#define SUM(TYPE, EXPRESSION)                                                                                                    \
+    do {                                                                                                                         \
+        const TYPE *v = (const TYPE *)a->buffers[1] + a->offset;                                                                 \
+        if (a->null_count == 0 || a->buffers[0] == NULL) {                                                                       \
+            for (int64_t i = 0; i < a->length; i++)                                                                              \
+                sum += (int64_t)(EXPRESSION);                                                                                    \
+        } else {                                                                                                                 \
+            for (int64_t i = 0; i < a->length; i++)                                                                              \
+                sum += is_valid(a, a->offset + i) ? (int64_t)(EXPRESSION) : 0;                                                   \
+        }                                                                                                                        \
+    } while (0)
+
+/* Every value is looked at, as an engine's operator would; the sums are those of the Java program. */
+static void consume(const struct ArrowSchema *schema, const struct ArrowArray *batch, sums *s)
+{
+    s->rows += batch->length;
+    for (int64_t c = 0; c < batch->n_children; c++) {
+        const struct ArrowArray *a = batch->children[c];
+        const char *format = schema->children[c]->format;
+        int64_t sum = 0, *to = &s->rest;
+        if (strcmp(format, "l") == 0) {
+            to = strcmp(schema->children[c]->name, "order_id") == 0 ? &s->id : &s->rest;
+            SUM(int64_t, v[i]);
+        } else if (strcmp(format, "i") == 0) {
+            SUM(int32_t, v[i]);
+        } else if (strcmp(format, "g") == 0) {
+            SUM(double, v[i]);
+        } else if (format[0] == 'd') {
+            to = &s->amount;
+            SUM(__int128, v[i]);
+        } else if (format[0] == 't') {
+            SUM(int64_t, v[i] & 0xffff);
+        } else {
+            SUM(int32_t, v[i + 1] - v[i]);
+        }
+        *to += sum;
+    }
+}
+
+static void drain(tidelake_rows *rows, sums *s)
+{
+    struct ArrowSchema schema;
+    check(tidelake_rows_arrow_schema(rows, &schema, &err));
+    for (;;) {
+        tidelake_batch *batch;
+        struct ArrowArray array;
+        check(tidelake_rows_next(rows, &batch, &err));
+        if (batch == NULL)
+            break;
+        check(tidelake_batch_arrow(batch, &array, &err));
+        consume(&schema, &array, s);
+        array.release(&array);
+        tidelake_batch_free(batch);
+    }
+    schema.release(&schema);
+    tidelake_rows_free(rows);
+}
+
+static void scan(void)
+{
+    static const char *const three[] = {"order_id", "city", "amount"};
+    const char *cols = arg("cols", "all");
+    char variant[128];
+    snprintf(variant, sizeof variant, "%s%s", arg("variant", ""), cols);
+    for (int rep = 0; rep < number("reps", 3); rep++) {
+        tidelake_lake *lake = open_lake();
+        tidelake_table *table;
+        tidelake_rows *rows;
+        tidelake_read_options options = TIDELAKE_READ_INIT;
+        options.threads = number("threads", 1);
+        if (strcmp(cols, "3") == 0) {
+            options.columns = three;
+            options.n_columns = 3;
+        } else if (strcmp(cols, "pred") == 0) {
+            options.where = "[\"and\",[\"=\",\"city\",7],[\"between\",\"amount\",\"20000.00\",\"40000.00\"]]";
+        }
+        sums s = {0};
+        measure start = measure_start();
+        check(tidelake_table_open(lake, table_name(""), NULL, 0, &table, &err));
+        check(tidelake_read(table, &options, &rows, &err));
+        drain(rows, &s);
+        tidelake_table_close(table);
+        measure_done(&start, arg("w", "W3"), variant, rep, ",\"rows\":%lld,\"sum_id\":%lld,\"sum_amount\":%lld,\"sum_rest\":%lld",
+                     (long long)s.rows, (long long)s.id, (long long)s.amount, (long long)s.rest);
+        tidelake_close(lake);
+    }
+}
+
+static void changelog(void)
+{
+    char variant[128];
+    snprintf(variant, sizeof variant, "%sread", arg("variant", ""));
+    for (int rep = 0; rep < number("reps", 3); rep++) {
+        tidelake_lake *lake = open_lake();
+        tidelake_table *table;
+        tidelake_rows *rows;
+        tidelake_changes_options options = TIDELAKE_CHANGES_INIT;
+        options.next_snapshot = 1;
+        sums s = {0};
+        measure start = measure_start();
+        check(tidelake_table_open(lake, table_name(""), NULL, 0, &table, &err));
+        check(tidelake_changes(table, &options, &rows, &err));
+        drain(rows, &s);
+        tidelake_table_close(table);
+        measure_done(&start, "W5", variant, rep, ",\"rows\":%lld,\"sum_id\":%lld,\"sum_amount\":%lld", (long long)s.rows,
+                     (long long)s.id, (long long)s.amount);
+        tidelake_close(lake);
+    }
+}
+
+/* A whole process for one row, or for the number of rows. */
+static void first(void)
+{
+    static const char *const count_columns[] = {"order_id"}, *const row_columns[] = {"order_id", "city", "status"};
+    int count = strcmp(arg("what", "row"), "count") == 0;
+    tidelake_lake *lake = open_lake();
+    tidelake_table *table;
+    tidelake_rows *rows;
+    tidelake_read_options options = TIDELAKE_READ_INIT;
+    options.columns = count ? count_columns : row_columns;
+    options.n_columns = count ? 1 : 3;
+    options.limit = count ? -1 : 1;
+    sums s = {0};
+    check(tidelake_table_open(lake, table_name(""), NULL, 0, &table, &err));
+    check(tidelake_read(table, &options, &rows, &err));
+    drain(rows, &s);
+    printf("%lld\n", (long long)(count ? s.rows : s.id));
+    tidelake_table_close(table);
+    tidelake_close(lake);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } commands[] = {{"upsert", upsert},       {"compact", compact}, {"scan", scan},    {"changelog", changelog},
+                    {"small", small}, {"first", first},   {"decode", decode}};
+    words = argv + (argc > 1 ? 2 : 1);
+    for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++) {
+        if (strcmp(argv[1], commands[i].name) == 0) {
+            commands[i].run();
+            return 0;
+        }
+    }
+    fprintf(stderr, "usage: tidelake_bench upsert|compact|scan|changelog|small|first|decode KEY=VALUE…\n");
+    return 2;
+}
