@@ -285,11 +285,11 @@ static tl_status append_levels(tl_pq_leaf *leaf, int64_t n, tl_error *err)
         int64_t cap = TL_MAX(leaf->levels_cap * 2, leaf->n_levels + n);
         if (leaf->n_levels + n > TL_PQ_BATCH_LEVELS_MAX)
             return tl_error_set(err, TL_E_LIMIT, "more than %lld elements in one batch", (long long)TL_PQ_BATCH_LEVELS_MAX);
-        uint8_t *def = tl_realloc(leaf->def, (size_t)cap);
+        uint8_t *def = tl_realloc(leaf->def, (size_t)cap + TL_PQ_SLACK);
         if (def == NULL)
             return tl_nomem(err, "levels");
         leaf->def = def;
-        uint8_t *rep = tl_realloc(leaf->rep, (size_t)cap);
+        uint8_t *rep = tl_realloc(leaf->rep, (size_t)cap + TL_PQ_SLACK);
         if (rep == NULL)
             return tl_nomem(err, "levels");
         leaf->rep = rep;

@@ -274,7 +274,7 @@ typedef struct tl_pq_leaf {
     uint8_t *validity; /* flat optional: bitmap over the batch's slots */
     size_t validity_cap;
     int64_t n_slots;
-    uint8_t *def, *rep; /* nested: levels of the batch */
+    uint8_t *def, *rep; /* nested: levels of the batch, with TL_PQ_SLACK bytes behind */
     int64_t n_levels;
     int64_t levels_cap;
 } tl_pq_leaf;
