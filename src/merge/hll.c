@@ -292,8 +292,11 @@ static tl_status read_list(const work *w, tl_bytes_view in, hll *out)
     TL_TRY(new_coupons(w, MODE_LIST, out->lg_k, 3, out));
     if (count > LIST_SIZE || in.len < 8 + 4 * (size_t)count)
         return corrupt(w, "a list that is too long or cut off");
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         out->coupons[i] = tl_read_le32(in.data + 8 + 4 * i);
+        if (out->coupons[i] >> 26 == 0)
+            return corrupt(w, "a coupon without a value");
+    }
     out->count = count;
     return TL_OK;
 }
@@ -313,7 +316,7 @@ static tl_status read_table(const work *w, tl_bytes_view in, uint32_t count, hll
     uint32_t found = 0;
     for (uint32_t i = 0; i < 1u << lg_size; i++) {
         out->coupons[i] = tl_read_le32(in.data + 12 + 4 * (size_t)i);
-        found += out->coupons[i] != 0;
+        found += out->coupons[i] >> 26 != 0;
     }
     out->count = count;
     return found == count && count < 1u << lg_size ? TL_OK : corrupt(w, "a set with a wrong number of coupons");
@@ -329,8 +332,12 @@ static tl_status read_set(const work *w, tl_bytes_view in, hll *out)
     if (count > (in.len - 12) / 4)
         return corrupt(w, "a set that is cut off");
     TL_TRY(new_coupons(w, MODE_SET, out->lg_k, LG_SET_SIZE_MIN, out));
-    for (uint32_t i = 0; i < count; i++)
-        TL_TRY(add_to_set(w, out, tl_read_le32(in.data + 12 + 4 * (size_t)i), /* may_promote= */ false));
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t coupon = tl_read_le32(in.data + 12 + 4 * (size_t)i);
+        if (coupon >> 26 == 0)
+            return corrupt(w, "a coupon without a value");
+        TL_TRY(add_to_set(w, out, coupon, /* may_promote= */ false));
+    }
     return TL_OK;
 }
 
