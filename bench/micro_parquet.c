@@ -28,7 +28,8 @@ static int64_t cpu_ns(void)
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-static tl_status scan(tl_fs *fs, const options *o, const tl_type *type, const tl_predicate *pred, tl_pool *pool, int64_t *rows, tl_error *err)
+static tl_status scan(tl_fs *fs, const options *o, const tl_type *type, const tl_predicate *pred, tl_pool *pool, int64_t *rows,
+                      tl_error *err)
 {
     tl_read_spec spec = {.row_type = type, .pool = pool, .predicate = pred, .exact = pred != NULL};
     TL_CLEANUP(tl_reader_freep) tl_reader *reader = NULL;
@@ -44,8 +45,8 @@ static tl_status scan(tl_fs *fs, const options *o, const tl_type *type, const tl
     }
 }
 
-static tl_status measure(tl_fs *fs, const options *o, const tl_type *type, const tl_predicate *pred, tl_pool *pool, const char *name,
-                         tl_error *err)
+static tl_status measure(tl_fs *fs, const options *o, const tl_type *type, const tl_predicate *pred, tl_pool *pool,
+                         const char *name, tl_error *err)
 {
     int64_t rows = 0, wall = INT64_MAX, cpu = INT64_MAX;
     for (int i = 0; i < o->rounds; i++) {

@@ -28,8 +28,7 @@
 
 const char *tl_codec_name(tl_codec codec)
 {
-    static const char *const names[] = {"none", "zstd",    "lz4_raw", "lz4",  "snappy",
-                                        "gzip", "brotli", "deflate", "bzip2", "xz"};
+    static const char *const names[] = {"none", "zstd", "lz4_raw", "lz4", "snappy", "gzip", "brotli", "deflate", "bzip2", "xz"};
     return (unsigned)codec < TL_ARRAY_LEN(names) ? names[codec] : "unknown codec";
 }
 
@@ -208,7 +207,8 @@ static tl_status ungzip(tl_bytes_view src, uint8_t *dst, size_t dst_bytes, tl_er
         enum libdeflate_result rc =
             libdeflate_gzip_decompress_ex(ctx, src.data + in, src.len - in, dst + out, dst_bytes - out, &n_in, &n_out);
         if (rc != LIBDEFLATE_SUCCESS)
-            return malformed(TL_CODEC_GZIP, rc == LIBDEFLATE_INSUFFICIENT_SPACE ? "more bytes than expected" : "malformed", err);
+            return malformed(TL_CODEC_GZIP, rc == LIBDEFLATE_INSUFFICIENT_SPACE ? "more bytes than expected" : "malformed",
+                             err);
         in += n_in;
         out += n_out;
     }
@@ -274,10 +274,11 @@ tl_status tl_decompress(tl_codec codec, tl_bytes_view src, uint8_t *dst, size_t 
     static const struct {
         tl_status (*run)(tl_bytes_view src, uint8_t *dst, size_t dst_bytes, tl_error *err);
     } codecs[] = {
-        [TL_CODEC_NONE] = {uncopy},       [TL_CODEC_ZSTD] = {unzstd},   [TL_CODEC_LZ4_RAW] = {NULL},
-        [TL_CODEC_LZ4_HADOOP] = {unlz4_any}, [TL_CODEC_SNAPPY] = {unsnappy}, [TL_CODEC_GZIP] = {ungzip},
-        [TL_CODEC_BROTLI] = {unbrotli},   [TL_CODEC_DEFLATE] = {undeflate}, [TL_CODEC_BZIP2] = {unbzip2},
-        [TL_CODEC_XZ] = {unxz},
+        [TL_CODEC_NONE] = {uncopy},     [TL_CODEC_ZSTD] = {unzstd},
+        [TL_CODEC_LZ4_RAW] = {NULL},    [TL_CODEC_LZ4_HADOOP] = {unlz4_any},
+        [TL_CODEC_SNAPPY] = {unsnappy}, [TL_CODEC_GZIP] = {ungzip},
+        [TL_CODEC_BROTLI] = {unbrotli}, [TL_CODEC_DEFLATE] = {undeflate},
+        [TL_CODEC_BZIP2] = {unbzip2},   [TL_CODEC_XZ] = {unxz},
     };
     uint8_t none = 0;
     if (dst == NULL && dst_bytes == 0)
@@ -303,7 +304,8 @@ static bool zstd_is_plausible(tl_bytes_view src, size_t dst_bytes)
 static bool snappy_is_plausible(tl_bytes_view src, size_t dst_bytes)
 {
     size_t n;
-    return snappy_uncompressed_length((const char *)src.data, src.len, &n) == SNAPPY_OK && n == dst_bytes && dst_bytes / 22 <= src.len;
+    return snappy_uncompressed_length((const char *)src.data, src.len, &n) == SNAPPY_OK && n == dst_bytes &&
+           dst_bytes / 22 <= src.len;
 }
 
 /*

@@ -4,7 +4,7 @@
 #include <strings.h>
 
 /* Extensions that name a compression of the file before them: `x.csv.gz`, `x.zstd.parquet` has none at its end. */
-static const char *const codec_extensions[] = {"gz",   "gzip", "zst", "zstd",    "lz4", "snappy", "bz2",
+static const char *const codec_extensions[] = {"gz",    "gzip", "zst", "zstd",    "lz4", "snappy", "bz2",
                                                "bzip2", "xz",   "br",  "deflate", "lzo", NULL};
 /* Formats that the reference has and this program has not (yet). */
 static const char *const known_formats[] = {"orc", "csv", "json", "text", "lance", "blob", NULL};

@@ -19,7 +19,8 @@ static void read_rows(tl_fs *fs, const tl_type *type, uint8_t choice)
     tl_predicate *pred = NULL;
     if ((choice & 1) != 0 && type->n_fields > 0)
         (void)tl_predicate_leaf(TL_PRED_IS_NOT_NULL, 0, NULL, &pred, &err);
-    tl_read_spec spec = {.row_type = type, .predicate = pred, .exact = (choice & 2) != 0, .batch_rows = (choice & 4) != 0 ? 7 : 0};
+    tl_read_spec spec = {
+        .row_type = type, .predicate = pred, .exact = (choice & 2) != 0, .batch_rows = (choice & 4) != 0 ? 7 : 0};
     int64_t rows = 0;
     if (tl_format_parquet.open(fs, PATH, 0, &spec, &reader, &err) == TL_OK) {
         for (;;) {

@@ -136,8 +136,12 @@ static tl_status dump(tl_fs *fs, const options *o, tl_error *err)
     tl_pool *pool = NULL;
     if (o->threads > 0)
         TL_TRY(tl_pool_create(o->threads, &pool, err));
-    tl_read_spec spec = {.row_type = type, .predicate = pred, .exact = o->exact, .batch_rows = o->batch_rows,
-                         .with_row_numbers = o->numbers, .pool = pool};
+    tl_read_spec spec = {.row_type = type,
+                         .predicate = pred,
+                         .exact = o->exact,
+                         .batch_rows = o->batch_rows,
+                         .with_row_numbers = o->numbers,
+                         .pool = pool};
     tl_status status = tl_format_parquet.open(fs, o->path, 0, &spec, &reader, err);
     if (status == TL_OK)
         status = print_rows(reader, o->numbers, err);
@@ -150,7 +154,8 @@ int main(int argc, char **argv)
 {
     options o = {0};
     if (!parse_options(argc, argv, &o)) {
-        fprintf(stderr, "usage: parquet_dump [--schema] [--columns a,b] [--where JSON] [--exact] [--numbers] [--batch N] [--threads N] FILE\n");
+        fprintf(stderr, "usage: parquet_dump [--schema] [--columns a,b] [--where JSON] [--exact] [--numbers] [--batch N] "
+                        "[--threads N] FILE\n");
         return 2;
     }
     tl_error err = {0};

@@ -4,8 +4,8 @@
 
 static tl_error err;
 
-static const tl_codec all_codecs[] = {TL_CODEC_NONE,   TL_CODEC_ZSTD,   TL_CODEC_LZ4_RAW, TL_CODEC_LZ4_HADOOP, TL_CODEC_SNAPPY,
-                                      TL_CODEC_GZIP,   TL_CODEC_BROTLI, TL_CODEC_DEFLATE, TL_CODEC_BZIP2,      TL_CODEC_XZ};
+static const tl_codec all_codecs[] = {TL_CODEC_NONE, TL_CODEC_ZSTD,   TL_CODEC_LZ4_RAW, TL_CODEC_LZ4_HADOOP, TL_CODEC_SNAPPY,
+                                      TL_CODEC_GZIP, TL_CODEC_BROTLI, TL_CODEC_DEFLATE, TL_CODEC_BZIP2,      TL_CODEC_XZ};
 
 /* Repetitive and random stretches by turns. */
 static uint8_t *sample(size_t bytes, uint64_t seed)
@@ -143,8 +143,8 @@ static void a_bomb_stops_at_the_limit(void **state)
     static const tl_codec codecs[] = {TL_CODEC_ZSTD, TL_CODEC_GZIP, TL_CODEC_BROTLI, TL_CODEC_BZIP2};
     for (size_t k = 0; k < TL_ARRAY_LEN(codecs); k++) {
         tl_buf packed = compressed(codecs[k], 1, (tl_bytes_view){zeros, bytes}), out = {0};
-        assert_fails(tl_decompress_append(codecs[k], (tl_bytes_view){packed.data, packed.len}, 1 << 20, &out, &err), TL_E_LIMIT, &err,
-                     "more than");
+        assert_fails(tl_decompress_append(codecs[k], (tl_bytes_view){packed.data, packed.len}, 1 << 20, &out, &err), TL_E_LIMIT,
+                     &err, "more than");
         assert_true(out.cap <= 4 << 20);
         tl_buf_deinit(&out);
         tl_buf_deinit(&packed);

@@ -301,7 +301,8 @@ static void delta_headers_are_checked(void **state)
     (void)state;
     static const struct {
         uint64_t block, minis, total;
-    } bad[] = {{0, 4, 1}, {128, 0, 1}, {100, 4, 1}, {128, 3, 1}, {UINT64_C(1) << 40, 4, 1}, {128, 4, UINT64_MAX}, {128, 256, 1}};
+    } bad[] = {{0, 4, 1},    {128, 0, 1}, {100, 4, 1}, {128, 3, 1}, {UINT64_C(1) << 40, 4, 1}, {128, 4, UINT64_MAX},
+               {128, 256, 1}};
     for (size_t i = 0; i < TL_ARRAY_LEN(bad); i++) {
         tl_buf buf = {0};
         put_varint(&buf, bad[i].block);

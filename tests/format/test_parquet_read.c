@@ -109,8 +109,8 @@ static int64_t count_rows(tl_fs *fs, const char *path, const tl_type *row, const
 /* ---- a file to ask questions ---- */
 
 #define QUESTION_ROWS 20000
-#define QUESTION_ROW                                                                                                             \
-    "ROW<id BIGINT NOT NULL, k INT, s STRING, d DECIMAL(12, 2), big DECIMAL(30, 4), ts TIMESTAMP(3), f DOUBLE, "                   \
+#define QUESTION_ROW                                                                                             \
+    "ROW<id BIGINT NOT NULL, k INT, s STRING, d DECIMAL(12, 2), big DECIMAL(30, 4), ts TIMESTAMP(3), f DOUBLE, " \
     "l ARRAY<INT>, m MAP<STRING, INT>, r ROW<x INT, y STRING>>"
 
 static void add_question_row(tl_builder *b, int64_t i)
@@ -253,7 +253,8 @@ static void row_numbers_count_from_the_beginning_of_the_file(void **state)
     (void)state;
     tl_fs *fs = memory_fs();
     const tl_type *row = write_questions(fs, SMALL_PAGES);
-    tl_predicate *pred = predicate("[\"or\",[\"in\",\"id\",[2,10000,10002]],[\"and\",[\">\",\"id\",39000],[\"=\",\"k\",3]]]", row);
+    tl_predicate *pred =
+        predicate("[\"or\",[\"in\",\"id\",[2,10000,10002]],[\"and\",[\">\",\"id\",39000],[\"=\",\"k\",3]]]", row);
     for (int exact = 0; exact < 2; exact++) {
         tl_read_spec spec = {.row_type = row, .predicate = pred, .exact = exact, .with_row_numbers = true, .batch_rows = 77};
         tl_reader *reader = NULL;
@@ -282,11 +283,12 @@ static void bloom_filters_exclude_values_that_are_not_there(void **state)
     const tl_type *row = write_questions(fs, "parquet.bloom.filter.enabled=true;parquet.enable.dictionary=false");
     assert_int_equal(count_rows(fs, FILE_PATH, row, "[\"=\",\"s\",\"name-00042\"]", false), QUESTION_ROWS);
     assert_int_equal(count_rows(fs, FILE_PATH, row, "[\"=\",\"s\",\"name-00042x\"]", false), 0);
-    assert_int_equal(count_rows(fs, FILE_PATH, row, "[\"and\",[\"=\",\"id\",8000],[\"in\",\"s\",[\"name-01y\",\"name-02y\"]]]", false), 0);
+    assert_int_equal(
+        count_rows(fs, FILE_PATH, row, "[\"and\",[\"=\",\"id\",8000],[\"in\",\"s\",[\"name-01y\",\"name-02y\"]]]", false), 0);
     assert_int_equal(count_rows(fs, FILE_PATH, row, "[\"or\",[\"=\",\"s\",\"name-01y\"],[\"=\",\"id\",9]]", false), 0);
     assert_true(count_rows(fs, FILE_PATH, row, "[\"=\",\"id\",8000]", false) > 0);
     assert_true(count_rows(fs, FILE_PATH, row, "[\"=\",\"d\",\"100.01\"]", false) == 0 || true); /* may be a false positive */
-    assert_true(count_rows(fs, FILE_PATH, row, "[\"=\",\"big\",\"100000.0007\"]", false) > 0); /* row 1 */
+    assert_true(count_rows(fs, FILE_PATH, row, "[\"=\",\"big\",\"100000.0007\"]", false) > 0);   /* row 1 */
     tl_type_unref(row);
     tl_fs_unref(fs);
 }
@@ -298,7 +300,8 @@ static void columns_come_by_name_and_absent_ones_are_null(void **state)
     (void)state;
     tl_fs *fs = memory_fs();
     tl_type_unref(write_questions(fs, SMALL_PAGES));
-    const tl_type *row = test_type("ROW<r ROW<gone BIGINT, y STRING, z ARRAY<INT>>, id BIGINT, other ROW<a INT>, only ROW<b INT>, k INT>");
+    const tl_type *row =
+        test_type("ROW<r ROW<gone BIGINT, y STRING, z ARRAY<INT>>, id BIGINT, other ROW<a INT>, only ROW<b INT>, k INT>");
     tl_predicate *pred = predicate("[\"between\",\"id\",4,8]", row);
     tl_read_spec spec = {.row_type = row, .predicate = pred, .exact = true};
     tl_buf lines = {0};
@@ -536,7 +539,8 @@ static void read_tree(tl_fs *fs, const char *folder, int depth, tally *t)
         int64_t rows = 0;
         if (entries[i].stat.is_dir && depth < 12) {
             read_tree(fs, path, depth + 1, t);
-        } else if (len > 8 && strcmp(path + len - 8, ".parquet") == 0 && entries[i].stat.bytes > 0) { /* empty: a write that failed */
+        } else if (len > 8 && strcmp(path + len - 8, ".parquet") == 0 &&
+                   entries[i].stat.bytes > 0) { /* empty: a write that failed */
             assert_ok(read_whole(fs, path, &rows), &err);
             t->files++;
             t->rows += rows;
@@ -567,8 +571,8 @@ static void every_file_of_the_reference_is_readable(void **state)
 
 /* ---- damage and faults ---- */
 
-#define DAMAGE_ROW                                                                                                               \
-    "ROW<a BIGINT NOT NULL, b INT, s STRING, t STRING, d DECIMAL(38, 3), ts TIMESTAMP(9), f FLOAT, o BOOLEAN, "                    \
+#define DAMAGE_ROW                                                                                              \
+    "ROW<a BIGINT NOT NULL, b INT, s STRING, t STRING, d DECIMAL(38, 3), ts TIMESTAMP(9), f FLOAT, o BOOLEAN, " \
     "l ARRAY<ARRAY<INT>>, m MAP<STRING NOT NULL, ROW<x INT, y STRING>>>"
 
 static tl_bytes file_bytes(tl_fs *fs, const char *path)
@@ -611,7 +615,8 @@ static void damaged_files_never_crash_the_reader(void **state)
     static const char *const options[] = {
         "parquet.page.row.count.limit=40;parquet.page.write-checksum.enabled=false",
         "parquet.page.row.count.limit=40;parquet.enable.dictionary=false;parquet.compression=uncompressed",
-        "parquet.writer.version=v2;parquet.enable.dictionary=false;parquet.compression=uncompressed;parquet.bloom.filter.enabled=true",
+        "parquet.writer.version=v2;parquet.enable.dictionary=false;parquet.compression=uncompressed;parquet.bloom.filter."
+        "enabled=true",
         "parquet.compression=uncompressed",
     };
     uint64_t rng = test_seed(11);
@@ -633,7 +638,8 @@ static void a_failing_allocation_is_an_error_wherever_it_happens(void **state)
     uint64_t rng = 12;
     const tl_type *row = test_type(DAMAGE_ROW);
     tl_fs *fs = memory_fs();
-    write_file(fs, FILE_PATH, random_batch(row, 60, 20, &rng), "parquet.page.row.count.limit=40;parquet.bloom.filter.enabled=true");
+    write_file(fs, FILE_PATH, random_batch(row, 60, 20, &rng),
+               "parquet.page.row.count.limit=40;parquet.bloom.filter.enabled=true");
     tl_predicate *pred = predicate("[\"or\",[\"=\",\"a\",1],[\"isNotNull\",\"s\"]]", row);
     tl_read_spec spec = {.row_type = row, .predicate = pred, .exact = true, .with_row_numbers = true};
     for (uint64_t nth = 1;; nth++) {

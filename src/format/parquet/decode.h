@@ -43,7 +43,8 @@ void tl_pq__rle_init(tl_pq_rle *rle, tl_bytes_view bytes, int width);
 /* Each takes the next n values; false if there are fewer. */
 bool tl_pq__rle_u32(tl_pq_rle *rle, int64_t n, uint32_t *out);
 bool tl_pq__rle_u8(tl_pq_rle *rle, int64_t n, uint8_t *out); /* width <= 8 */
-/** Width 1: into bits [at, at+n) of a bitmap that is zero from `at` on and has 8 bytes more than it needs; *ones is added to. */
+/** Width 1: into bits [at, at+n) of a bitmap that is zero from `at` on and has 8 bytes more than it needs; *ones is added to.
+ */
 bool tl_pq__rle_bitmap(tl_pq_rle *rle, int64_t n, uint8_t *bits, int64_t at, int64_t *ones);
 bool tl_pq__rle_skip(tl_pq_rle *rle, int64_t n);
 /** Width 1: skip and add the ones. */

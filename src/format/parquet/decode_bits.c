@@ -13,28 +13,29 @@
 
 typedef void (*unpack32_fn)(const uint8_t *in, uint32_t *out);
 
-#define UNPACK_ONE(W, I)                                                                                                         \
+#define UNPACK_ONE(W, I) \
     out[I] = (uint32_t)((tl_read_le64(in + (W) * (I) / 8) >> ((W) * (I) % 8)) & (uint32_t)(((uint64_t)1 << (W)) - 1));
-#define UNPACK_8(W, I)                                                                                                           \
-    UNPACK_ONE(W, I)                                                                                                             \
-    UNPACK_ONE(W, I + 1)                                                                                                         \
-    UNPACK_ONE(W, I + 2)                                                                                                         \
-    UNPACK_ONE(W, I + 3)                                                                                                         \
-    UNPACK_ONE(W, I + 4)                                                                                                         \
-    UNPACK_ONE(W, I + 5)                                                                                                         \
-    UNPACK_ONE(W, I + 6)                                                                                                         \
+#define UNPACK_8(W, I)   \
+    UNPACK_ONE(W, I)     \
+    UNPACK_ONE(W, I + 1) \
+    UNPACK_ONE(W, I + 2) \
+    UNPACK_ONE(W, I + 3) \
+    UNPACK_ONE(W, I + 4) \
+    UNPACK_ONE(W, I + 5) \
+    UNPACK_ONE(W, I + 6) \
     UNPACK_ONE(W, I + 7)
-#define DEFINE_UNPACK32(W)                                                                                                       \
-    static void unpack32_##W(const uint8_t *restrict in, uint32_t *restrict out)                                                 \
-    {                                                                                                                            \
-        UNPACK_8(W, 0)                                                                                                           \
-        UNPACK_8(W, 8)                                                                                                           \
-        UNPACK_8(W, 16)                                                                                                          \
-        UNPACK_8(W, 24)                                                                                                          \
+#define DEFINE_UNPACK32(W)                                                       \
+    static void unpack32_##W(const uint8_t *restrict in, uint32_t *restrict out) \
+    {                                                                            \
+        UNPACK_8(W, 0)                                                           \
+        UNPACK_8(W, 8)                                                           \
+        UNPACK_8(W, 16)                                                          \
+        UNPACK_8(W, 24)                                                          \
     }
-#define FOR_WIDTHS(X)                                                                                                            \
-    X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16)                                       \
-    X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31) X(32)
+#define FOR_WIDTHS(X)                                                                                                     \
+    X(1)                                                                                                                  \
+    X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) \
+        X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31) X(32)
 FOR_WIDTHS(DEFINE_UNPACK32)
 
 static void unpack32_0(const uint8_t *in, uint32_t *out)
@@ -61,7 +62,8 @@ static inline uint64_t unpack_one(const uint8_t *packed, int width, int64_t i)
 #define AVX2_WIDTH_MAX 25
 
 /* Eight values of `width` bits: the first four lie in 16 bytes from p, the others in 16 bytes from p + 4 * width / 8. */
-__attribute__((target("avx2"))) static void unpack_blocks_avx2(const uint8_t *restrict p, int width, int64_t blocks, uint32_t *restrict out)
+__attribute__((target("avx2"))) static void unpack_blocks_avx2(const uint8_t *restrict p, int width, int64_t blocks,
+                                                               uint32_t *restrict out)
 {
     _Alignas(32) uint8_t shuffle[32];
     _Alignas(32) uint32_t shift[8];
@@ -172,9 +174,9 @@ void tl_pq__unpack_bool(const uint8_t *packed, int64_t from, int64_t n, uint8_t 
         out[i] = tl_bit_get(packed, i);
 }
 
-#define UNSPLIT(WIDTH)                                                                                                           \
-    for (int64_t i = 0; i < n; i++)                                                                                              \
-        for (int b = 0; b < WIDTH; b++)                                                                                          \
+#define UNSPLIT(WIDTH)                  \
+    for (int64_t i = 0; i < n; i++)     \
+        for (int b = 0; b < WIDTH; b++) \
             out[i * WIDTH + b] = streams[b * total + from + i];
 
 void tl_pq__unsplit(const uint8_t *restrict streams, int64_t total, int width, int64_t from, int64_t n, uint8_t *restrict out)

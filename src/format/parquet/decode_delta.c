@@ -25,14 +25,20 @@ tl_status tl_pq__delta_init(tl_pq_delta *delta, tl_bytes_view bytes, tl_error *e
 {
     uint64_t block, minis, total, first;
     const uint8_t *p = bytes.data, *end = bytes.data + bytes.len;
-    if (!read_varint(&p, end, &block) || !read_varint(&p, end, &minis) || !read_varint(&p, end, &total) || !read_varint(&p, end, &first))
+    if (!read_varint(&p, end, &block) || !read_varint(&p, end, &minis) || !read_varint(&p, end, &total) ||
+        !read_varint(&p, end, &first))
         return corrupt("truncated header", err);
     if (block == 0 || block > BLOCK_VALUES_MAX || minis == 0 || minis > block || block % minis != 0 || block / minis % 32 != 0)
         return corrupt("invalid block size", err);
     if (total > INT64_MAX)
         return corrupt("invalid number of values", err);
-    *delta = (tl_pq_delta){.p = p, .end = end, .total = total, .mini_values = block / minis, .minis = (uint32_t)minis,
-                           .mini = (uint32_t)minis, .last = (uint64_t)tl_unzigzag64(first)};
+    *delta = (tl_pq_delta){.p = p,
+                           .end = end,
+                           .total = total,
+                           .mini_values = block / minis,
+                           .minis = (uint32_t)minis,
+                           .mini = (uint32_t)minis,
+                           .last = (uint64_t)tl_unzigzag64(first)};
     return TL_OK;
 }
 

@@ -18,29 +18,29 @@ static uint64_t bits_tail(const uint8_t *bits, int64_t from, int64_t n)
  * One slot: its value is loaded whether it is there or not (values + k is inside the array in any case, as k <= slot) and
  * kept by a mask, because a branch on random nulls costs more than everything else here.
  */
-#define DEFINE_EXPAND(NAME, TYPE, MASKED)                                                                                        \
-    static void NAME(TYPE *values, const uint8_t *validity, int64_t n, int64_t dense)                                            \
-    {                                                                                                                            \
-        int64_t i = n, k = dense;                                                                                                \
-        while (k != i && i > 0) {                                                                                                \
-            int64_t from = (i - 1) / 64 * 64;                                                                                    \
-            int64_t slots = i - from;                                                                                            \
-            uint64_t word = slots == 64 ? bits64(validity, from) : bits_tail(validity, from, slots);                             \
-            if (word == 0) {                                                                                                     \
-                memset(values + from, 0, (size_t)slots * sizeof *values);                                                        \
-            } else if (slots == 64 && word == UINT64_MAX) {                                                                      \
-                k -= 64;                                                                                                         \
-                memmove(values + from, values + k, 64 * sizeof *values);                                                         \
-            } else {                                                                                                             \
-                word <<= 64 - slots;                                                                                             \
-                for (int64_t at = i - 1; at >= from; at--, word <<= 1) {                                                         \
-                    uint64_t valid = word >> 63;                                                                                 \
-                    k -= (int64_t)valid;                                                                                         \
-                    MASKED(values[at], values[k], valid)                                                                         \
-                }                                                                                                                \
-            }                                                                                                                    \
-            i = from;                                                                                                            \
-        }                                                                                                                        \
+#define DEFINE_EXPAND(NAME, TYPE, MASKED)                                                            \
+    static void NAME(TYPE *values, const uint8_t *validity, int64_t n, int64_t dense)                \
+    {                                                                                                \
+        int64_t i = n, k = dense;                                                                    \
+        while (k != i && i > 0) {                                                                    \
+            int64_t from = (i - 1) / 64 * 64;                                                        \
+            int64_t slots = i - from;                                                                \
+            uint64_t word = slots == 64 ? bits64(validity, from) : bits_tail(validity, from, slots); \
+            if (word == 0) {                                                                         \
+                memset(values + from, 0, (size_t)slots * sizeof *values);                            \
+            } else if (slots == 64 && word == UINT64_MAX) {                                          \
+                k -= 64;                                                                             \
+                memmove(values + from, values + k, 64 * sizeof *values);                             \
+            } else {                                                                                 \
+                word <<= 64 - slots;                                                                 \
+                for (int64_t at = i - 1; at >= from; at--, word <<= 1) {                             \
+                    uint64_t valid = word >> 63;                                                     \
+                    k -= (int64_t)valid;                                                             \
+                    MASKED(values[at], values[k], valid)                                             \
+                }                                                                                    \
+            }                                                                                        \
+            i = from;                                                                                \
+        }                                                                                            \
     }
 #define MASK_NUMBER(TO, FROM, VALID) TO = (__typeof__(TO))(FROM & (__typeof__(TO))(0 - VALID));
 #define MASK_16(TO, FROM, VALID) TO = (bytes16){{FROM.word[0] & (0 - VALID), FROM.word[1] & (0 - VALID)}};

@@ -140,7 +140,8 @@ static tl_status on_schema_element(tl_thrift_cursor *c, const tl_thrift_field *f
 
 static tl_status read_schema(tl_thrift_cursor *c, const tl_thrift_field *f, tl_pq_file_meta *meta)
 {
-    TL_TRY(tl_thrift__list(c, f, TL_THRIFT_STRUCT, SCHEMA_ELEMENT_BYTES_MIN, sizeof *meta->schema, &meta->n_schema, &meta->schema));
+    TL_TRY(tl_thrift__list(c, f, TL_THRIFT_STRUCT, SCHEMA_ELEMENT_BYTES_MIN, sizeof *meta->schema, &meta->n_schema,
+                           &meta->schema));
     for (int32_t i = 0; i < meta->n_schema; i++) {
         uint32_t seen;
         meta->schema[i].converted = TL_PQ_CONVERTED_NONE;
@@ -211,8 +212,8 @@ static tl_status on_encoding_stats(tl_thrift_cursor *c, const tl_thrift_field *f
 
 static tl_status read_encoding_stats(tl_thrift_cursor *c, const tl_thrift_field *f, tl_pq_column_meta *meta)
 {
-    TL_TRY(tl_thrift__list(c, f, TL_THRIFT_STRUCT, ENCODING_STATS_BYTES_MIN, sizeof *meta->encoding_stats, &meta->n_encoding_stats,
-                           &meta->encoding_stats));
+    TL_TRY(tl_thrift__list(c, f, TL_THRIFT_STRUCT, ENCODING_STATS_BYTES_MIN, sizeof *meta->encoding_stats,
+                           &meta->n_encoding_stats, &meta->encoding_stats));
     for (int32_t i = 0; i < meta->n_encoding_stats; i++)
         TL_TRY(tl_thrift__struct(c, on_encoding_stats, &meta->encoding_stats[i], NULL));
     return TL_OK;
@@ -315,7 +316,8 @@ static tl_status on_column_chunk(tl_thrift_cursor *c, const tl_thrift_field *f, 
 
 static tl_status read_column_chunks(tl_thrift_cursor *c, const tl_thrift_field *f, tl_pq_row_group *group)
 {
-    TL_TRY(tl_thrift__list(c, f, TL_THRIFT_STRUCT, COLUMN_CHUNK_BYTES_MIN, sizeof *group->columns, &group->n_columns, &group->columns));
+    TL_TRY(tl_thrift__list(c, f, TL_THRIFT_STRUCT, COLUMN_CHUNK_BYTES_MIN, sizeof *group->columns, &group->n_columns,
+                           &group->columns));
     for (int32_t i = 0; i < group->n_columns; i++) {
         tl_pq_column_chunk *chunk = &group->columns[i];
         chunk->offset_index_offset = chunk->column_index_offset = -1;
@@ -344,7 +346,8 @@ static tl_status on_sorting_column(tl_thrift_cursor *c, const tl_thrift_field *f
 
 static tl_status read_sorting(tl_thrift_cursor *c, const tl_thrift_field *f, tl_pq_row_group *group)
 {
-    TL_TRY(tl_thrift__list(c, f, TL_THRIFT_STRUCT, SORTING_COLUMN_BYTES_MIN, sizeof *group->sorting, &group->n_sorting, &group->sorting));
+    TL_TRY(tl_thrift__list(c, f, TL_THRIFT_STRUCT, SORTING_COLUMN_BYTES_MIN, sizeof *group->sorting, &group->n_sorting,
+                           &group->sorting));
     for (int32_t i = 0; i < group->n_sorting; i++)
         TL_TRY(tl_thrift__struct(c, on_sorting_column, &group->sorting[i], NULL));
     return TL_OK;
@@ -375,7 +378,8 @@ static tl_status on_row_group(tl_thrift_cursor *c, const tl_thrift_field *f, voi
 
 static tl_status read_row_groups(tl_thrift_cursor *c, const tl_thrift_field *f, tl_pq_file_meta *meta)
 {
-    TL_TRY(tl_thrift__list(c, f, TL_THRIFT_STRUCT, ROW_GROUP_BYTES_MIN, sizeof *meta->row_groups, &meta->n_row_groups, &meta->row_groups));
+    TL_TRY(tl_thrift__list(c, f, TL_THRIFT_STRUCT, ROW_GROUP_BYTES_MIN, sizeof *meta->row_groups, &meta->n_row_groups,
+                           &meta->row_groups));
     for (int32_t i = 0; i < meta->n_row_groups; i++) {
         tl_pq_row_group *group = &meta->row_groups[i];
         group->file_offset = group->total_compressed_size = group->ordinal = -1;
@@ -406,7 +410,8 @@ static tl_status on_key_value(tl_thrift_cursor *c, const tl_thrift_field *f, voi
 
 static tl_status read_key_values(tl_thrift_cursor *c, const tl_thrift_field *f, tl_pq_file_meta *meta)
 {
-    TL_TRY(tl_thrift__list(c, f, TL_THRIFT_STRUCT, KEY_VALUE_BYTES_MIN, sizeof *meta->key_values, &meta->n_key_values, &meta->key_values));
+    TL_TRY(tl_thrift__list(c, f, TL_THRIFT_STRUCT, KEY_VALUE_BYTES_MIN, sizeof *meta->key_values, &meta->n_key_values,
+                           &meta->key_values));
     for (int32_t i = 0; i < meta->n_key_values; i++) {
         meta->key_values[i].key = "";
         TL_TRY(tl_thrift__struct(c, on_key_value, &meta->key_values[i], NULL));
@@ -422,7 +427,8 @@ static tl_status on_column_order(tl_thrift_cursor *c, const tl_thrift_field *f, 
 
 static tl_status read_column_orders(tl_thrift_cursor *c, const tl_thrift_field *f, tl_pq_file_meta *meta)
 {
-    TL_TRY(tl_thrift__list(c, f, TL_THRIFT_STRUCT, 1, sizeof *meta->column_orders, &meta->n_column_orders, &meta->column_orders));
+    TL_TRY(
+        tl_thrift__list(c, f, TL_THRIFT_STRUCT, 1, sizeof *meta->column_orders, &meta->n_column_orders, &meta->column_orders));
     for (int32_t i = 0; i < meta->n_column_orders; i++)
         TL_TRY(tl_thrift__struct(c, on_column_order, &meta->column_orders[i], NULL));
     return TL_OK;
@@ -665,7 +671,8 @@ static tl_status on_offset_index(tl_thrift_cursor *c, const tl_thrift_field *f, 
     tl_pq_offset_index *index = out;
     if (f->id != 1)
         return tl_thrift__skip(c, f);
-    TL_TRY(tl_thrift__list(c, f, TL_THRIFT_STRUCT, PAGE_LOCATION_BYTES_MIN, sizeof *index->pages, &index->n_pages, &index->pages));
+    TL_TRY(
+        tl_thrift__list(c, f, TL_THRIFT_STRUCT, PAGE_LOCATION_BYTES_MIN, sizeof *index->pages, &index->n_pages, &index->pages));
     for (int32_t i = 0; i < index->n_pages; i++) {
         uint32_t seen;
         TL_TRY(tl_thrift__struct(c, on_page_location, &index->pages[i], &seen));

@@ -226,7 +226,7 @@ typedef struct tl_pq_file_meta {
     tl_pq_row_group *row_groups;
     int32_t n_key_values;
     tl_pq_key_value *key_values;
-    const char *created_by; /* NULL if absent */
+    const char *created_by;  /* NULL if absent */
     int32_t n_column_orders; /* one per leaf if present */
     uint8_t *column_orders;  /* 1: TYPE_ORDER; 0: an order that is not known here */
     bool is_encrypted;       /* encryption_algorithm is there */
@@ -251,7 +251,7 @@ typedef struct tl_pq_page_header {
     int32_t uncompressed_bytes;
     int32_t compressed_bytes;
     bool has_crc;
-    uint32_t crc; /* CRC-32 of the page as it lies in the file */
+    uint32_t crc;  /* CRC-32 of the page as it lies in the file */
     bool has_data; /* data_page_header or data_page_header_v2, as `type` says */
     tl_pq_data_page_header data;
     bool has_dictionary;

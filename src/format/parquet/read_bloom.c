@@ -12,7 +12,8 @@
 
 static bool block_has(const uint8_t *block, uint32_t key)
 {
-    static const uint32_t salt[8] = {0x47b6137bu, 0x44974d91u, 0x8824ad5bu, 0xa2b7289du, 0x705495c7u, 0x2df1424bu, 0x9efc4947u, 0x5c6bfb31u};
+    static const uint32_t salt[8] = {0x47b6137bu, 0x44974d91u, 0x8824ad5bu, 0xa2b7289du,
+                                     0x705495c7u, 0x2df1424bu, 0x9efc4947u, 0x5c6bfb31u};
     for (int i = 0; i < 8; i++) {
         uint32_t bit = UINT32_C(1) << (key * salt[i] >> 27);
         if ((tl_read_le32(block + 4 * i) & bit) == 0)
@@ -65,7 +66,8 @@ static bool is_same_number(const tl_pq_conversion *conv, const tl_pq_schema_elem
 }
 
 /* False if it is not known how the writer stored this value. */
-static bool stored_literal(const tl_pq_pruner *pruner, int32_t idx, const tl_column *lit, int64_t i, uint8_t *buf, tl_bytes_view *out)
+static bool stored_literal(const tl_pq_pruner *pruner, int32_t idx, const tl_column *lit, int64_t i, uint8_t *buf,
+                           tl_bytes_view *out)
 {
     const tl_pq_schema_element *el = pruner->nodes[idx]->el;
     const tl_pq_conversion *conv = &pruner->conversions[idx];

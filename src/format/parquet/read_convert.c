@@ -39,12 +39,14 @@ static tl_pq_logical annotation_of_converted(const tl_pq_schema_element *el)
         break;
     case TL_PQ_TIME_MILLIS:
     case TL_PQ_TIME_MICROS:
-        l = (tl_pq_logical){.kind = TL_PQ_LOGICAL_TIME, .adjusted_to_utc = true,
+        l = (tl_pq_logical){.kind = TL_PQ_LOGICAL_TIME,
+                            .adjusted_to_utc = true,
                             .unit = el->converted == TL_PQ_TIME_MILLIS ? TL_PQ_MILLIS : TL_PQ_MICROS};
         break;
     case TL_PQ_TIMESTAMP_MILLIS:
     case TL_PQ_TIMESTAMP_MICROS:
-        l = (tl_pq_logical){.kind = TL_PQ_LOGICAL_TIMESTAMP, .adjusted_to_utc = true,
+        l = (tl_pq_logical){.kind = TL_PQ_LOGICAL_TIMESTAMP,
+                            .adjusted_to_utc = true,
                             .unit = el->converted == TL_PQ_TIMESTAMP_MILLIS ? TL_PQ_MILLIS : TL_PQ_MICROS};
         break;
     case TL_PQ_UINT_8:
@@ -57,7 +59,8 @@ static tl_pq_logical annotation_of_converted(const tl_pq_schema_element *el)
     case TL_PQ_INT_16:
     case TL_PQ_INT_32:
     case TL_PQ_INT_64:
-        l = (tl_pq_logical){.kind = TL_PQ_LOGICAL_INTEGER, .bit_width = (int8_t)(8 << (el->converted - TL_PQ_INT_8)), .is_signed = true};
+        l = (tl_pq_logical){
+            .kind = TL_PQ_LOGICAL_INTEGER, .bit_width = (int8_t)(8 << (el->converted - TL_PQ_INT_8)), .is_signed = true};
         break;
     case TL_PQ_JSON:
         l.kind = TL_PQ_LOGICAL_JSON;
@@ -161,10 +164,12 @@ bool tl_pq__natural_type(const tl_pq_schema_element *el, tl_type_kind *kind, int
 
 void tl_pq__type_text(const tl_pq_schema_element *el, char *buf)
 {
-    static const char *const types[] = {"BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"};
+    static const char *const types[] = {"BOOLEAN", "INT32",  "INT64",      "INT96",
+                                        "FLOAT",   "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"};
     static const char *const units[] = {"", " in milliseconds", " in microseconds", " in nanoseconds"};
-    static const char *const names[] = {"",        "STRING", "MAP",  "LIST", "ENUM", "DECIMAL", "DATE",    "TIME",     "TIMESTAMP", "",
-                                        "INTEGER", "UNKNOWN", "JSON", "BSON", "UUID", "FLOAT16", "VARIANT", "GEOMETRY", "GEOGRAPHY"};
+    static const char *const names[] = {"",     "STRING",    "MAP",     "LIST",     "ENUM",     "DECIMAL", "DATE",
+                                        "TIME", "TIMESTAMP", "",        "INTEGER",  "UNKNOWN",  "JSON",    "BSON",
+                                        "UUID", "FLOAT16",   "VARIANT", "GEOMETRY", "GEOGRAPHY"};
     tl_pq_logical l = tl_pq__annotation(el);
     const char *type = el->has_type ? types[el->type] : "group";
     if (l.kind == TL_PQ_LOGICAL_DECIMAL)
@@ -186,30 +191,30 @@ static tl_status out_of_range(tl_error *err)
     return tl_error_set(err, TL_E_INVALID, "a value does not fit the requested type");
 }
 
-/* Bounds are compared in a type that holds every source value, so the loop has no branch and vectorises. */
-#define DEFINE_INT(NAME, SRC, WIDE, DST)                                                                                         \
-    static tl_status NAME(const tl_pq_conversion *conv, const void *src_bytes, void *dst_bytes, int64_t n, tl_error *err)        \
-    {                                                                                                                            \
-        const SRC *restrict src = src_bytes;                                                                                     \
-        DST *restrict dst = dst_bytes;                                                                                           \
-        const WIDE min = (WIDE)TL_MAX(conv->int_min, (WIDE)-1 > 0 ? 0 : INT64_MIN), max = (WIDE)conv->int_max;                   \
-        unsigned bad = 0;                                                                                                        \
-        for (int64_t i = 0; i < n; i++) {                                                                                        \
-            WIDE v = src[i];                                                                                                     \
-            bad |= (unsigned)(v < min) | (unsigned)(v > max);                                                                    \
-            dst[i] = (DST)v;                                                                                                     \
-        }                                                                                                                        \
-        return bad != 0 ? out_of_range(err) : TL_OK;                                                                             \
+/* Bounds are cut to what the source can hold and compared in WIDE, so that the loop has no branch and vectorises. */
+#define DEFINE_INT(NAME, SRC, WIDE, LOW, HIGH, DST)                                                                       \
+    static tl_status NAME(const tl_pq_conversion *conv, const void *src_bytes, void *dst_bytes, int64_t n, tl_error *err) \
+    {                                                                                                                     \
+        const SRC *restrict src = src_bytes;                                                                              \
+        DST *restrict dst = dst_bytes;                                                                                    \
+        const WIDE min = (WIDE)TL_MAX(conv->int_min, LOW), max = (WIDE)TL_MIN(conv->int_max, HIGH);                       \
+        unsigned bad = 0;                                                                                                 \
+        for (int64_t i = 0; i < n; i++) {                                                                                 \
+            WIDE v = src[i];                                                                                              \
+            bad |= (unsigned)(v < min) | (unsigned)(v > max);                                                             \
+            dst[i] = (DST)v;                                                                                              \
+        }                                                                                                                 \
+        return bad != 0 ? out_of_range(err) : TL_OK;                                                                      \
     }
-#define DEFINE_INTS(SUFFIX, SRC, WIDE)                                                                                           \
-    DEFINE_INT(SUFFIX##_to_i8, SRC, WIDE, int8_t)                                                                                \
-    DEFINE_INT(SUFFIX##_to_i16, SRC, WIDE, int16_t)                                                                              \
-    DEFINE_INT(SUFFIX##_to_i32, SRC, WIDE, int32_t)                                                                              \
-    DEFINE_INT(SUFFIX##_to_i64, SRC, WIDE, int64_t)
-DEFINE_INTS(i32, int32_t, int64_t)
-DEFINE_INTS(u32, uint32_t, int64_t)
-DEFINE_INTS(i64, int64_t, int64_t)
-DEFINE_INTS(u64, uint64_t, uint64_t)
+#define DEFINE_INTS(SUFFIX, SRC, WIDE, LOW, HIGH)              \
+    DEFINE_INT(SUFFIX##_to_i8, SRC, WIDE, LOW, HIGH, int8_t)   \
+    DEFINE_INT(SUFFIX##_to_i16, SRC, WIDE, LOW, HIGH, int16_t) \
+    DEFINE_INT(SUFFIX##_to_i32, SRC, WIDE, LOW, HIGH, int32_t) \
+    DEFINE_INT(SUFFIX##_to_i64, SRC, WIDE, LOW, HIGH, int64_t)
+DEFINE_INTS(i32, int32_t, int32_t, (int64_t)INT32_MIN, (int64_t)INT32_MAX)
+DEFINE_INTS(u32, uint32_t, int64_t, (int64_t)0, (int64_t)UINT32_MAX)
+DEFINE_INTS(i64, int64_t, int64_t, INT64_MIN, INT64_MAX)
+DEFINE_INTS(u64, uint64_t, uint64_t, (int64_t)0, INT64_MAX)
 
 enum { INT_I32, INT_U32, INT_I64, INT_U64 };
 
@@ -317,21 +322,21 @@ static inline bool rescale(const tl_pq_conversion *conv, tl_i128 v, tl_i128 *out
     return !__builtin_mul_overflow(v, conv->rescale, out) && *out < conv->limit && *out > -conv->limit;
 }
 
-#define DEFINE_DECIMAL(NAME, DST, READ)                                                                                          \
-    static tl_status NAME(const tl_pq_conversion *conv, const void *src_bytes, void *dst_bytes, int64_t n, tl_error *err)        \
-    {                                                                                                                            \
-        const uint8_t *src = src_bytes;                                                                                          \
-        DST *restrict dst = dst_bytes;                                                                                           \
-        bool ok = true;                                                                                                          \
-        for (int64_t i = 0; i < n; i++) {                                                                                        \
-            tl_i128 v = 0;                                                                                                       \
-            ok &= rescale(conv, READ, &v);                                                                                       \
-            dst[i] = (DST)v;                                                                                                     \
-        }                                                                                                                        \
-        return ok ? TL_OK : out_of_range(err);                                                                                   \
+#define DEFINE_DECIMAL(NAME, DST, READ)                                                                                   \
+    static tl_status NAME(const tl_pq_conversion *conv, const void *src_bytes, void *dst_bytes, int64_t n, tl_error *err) \
+    {                                                                                                                     \
+        const uint8_t *src = src_bytes;                                                                                   \
+        DST *restrict dst = dst_bytes;                                                                                    \
+        bool ok = true;                                                                                                   \
+        for (int64_t i = 0; i < n; i++) {                                                                                 \
+            tl_i128 v = 0;                                                                                                \
+            ok &= rescale(conv, READ, &v);                                                                                \
+            dst[i] = (DST)v;                                                                                              \
+        }                                                                                                                 \
+        return ok ? TL_OK : out_of_range(err);                                                                            \
     }
-#define DEFINE_DECIMALS(SUFFIX, READ)                                                                                            \
-    DEFINE_DECIMAL(SUFFIX##_to_decimal64, int64_t, READ)                                                                         \
+#define DEFINE_DECIMALS(SUFFIX, READ)                    \
+    DEFINE_DECIMAL(SUFFIX##_to_decimal64, int64_t, READ) \
     DEFINE_DECIMAL(SUFFIX##_to_decimal128, tl_i128, READ)
 DEFINE_DECIMALS(i32, (int32_t)tl_read_le32(src + i * 4))
 DEFINE_DECIMALS(u32, tl_read_le32(src + i * 4))
@@ -351,13 +356,14 @@ static inline bool put_decimal(const tl_pq_conversion *conv, const uint8_t *p, i
 static tl_status long_be_to_decimal(const tl_pq_conversion *conv, const void *src, void *dst, int64_t n, tl_error *err)
 {
     for (int64_t i = 0; i < n; i++)
-        if (!put_decimal(conv, (const uint8_t *)src + i * conv->src_width, conv->src_width, (uint8_t *)dst + i * conv->dst_width))
+        if (!put_decimal(conv, (const uint8_t *)src + i * conv->src_width, conv->src_width,
+                         (uint8_t *)dst + i * conv->dst_width))
             return out_of_range(err);
     return TL_OK;
 }
 
-static tl_status strings_to_decimal(const tl_pq_conversion *conv, const int32_t *offsets, const uint8_t *data, void *dst, int64_t n,
-                                    tl_error *err)
+static tl_status strings_to_decimal(const tl_pq_conversion *conv, const int32_t *offsets, const uint8_t *data, void *dst,
+                                    int64_t n, tl_error *err)
 {
     for (int64_t i = 0; i < n; i++)
         if (!put_decimal(conv, data + offsets[i], offsets[i + 1] - offsets[i], (uint8_t *)dst + i * conv->dst_width))
@@ -393,15 +399,35 @@ static tl_status time_to_i32(const tl_pq_conversion *conv, const void *src_bytes
     return bad ? out_of_range(err) : TL_OK;
 }
 
-static tl_status timestamp_divide(const tl_pq_conversion *conv, const void *src_bytes, void *dst_bytes, int64_t n, tl_error *err)
+/* A division by a constant is a multiplication: each divisor that there is gets its own loop. */
+#define FOR_DIVISOR(CONV, LOOP) \
+    switch ((CONV)->divide) {   \
+    case 1:                     \
+        LOOP(1)                 \
+        break;                  \
+    case 1000:                  \
+        LOOP(1000)              \
+        break;                  \
+    default:                    \
+        LOOP(NANOS_PER_MILLI)   \
+        break;                  \
+    }
+
+static tl_status timestamp_divide(const tl_pq_conversion *conv, const void *src_bytes, void *dst_bytes, int64_t n,
+                                  tl_error *err)
 {
     (void)err;
-    for (int64_t i = 0; i < n; i++)
-        ((int64_t *)dst_bytes)[i] = floor_div(((const int64_t *)src_bytes)[i], conv->divide);
+    const int64_t *restrict src = src_bytes;
+    int64_t *restrict dst = dst_bytes;
+#define DIVIDE_LOOP(DIVISOR)        \
+    for (int64_t i = 0; i < n; i++) \
+        dst[i] = floor_div(src[i], DIVISOR);
+    FOR_DIVISOR(conv, DIVIDE_LOOP)
     return TL_OK;
 }
 
-static tl_status timestamp_multiply(const tl_pq_conversion *conv, const void *src_bytes, void *dst_bytes, int64_t n, tl_error *err)
+static tl_status timestamp_multiply(const tl_pq_conversion *conv, const void *src_bytes, void *dst_bytes, int64_t n,
+                                    tl_error *err)
 {
     bool bad = false;
     for (int64_t i = 0; i < n; i++)
@@ -410,16 +436,16 @@ static tl_status timestamp_multiply(const tl_pq_conversion *conv, const void *sr
 }
 
 /* divide: file units in a millisecond; multiply: nanoseconds in a file unit. */
-static tl_status timestamp_to_ts96(const tl_pq_conversion *conv, const void *src_bytes, void *dst_bytes, int64_t n, tl_error *err)
+static tl_status timestamp_to_ts96(const tl_pq_conversion *conv, const void *src_bytes, void *dst_bytes, int64_t n,
+                                   tl_error *err)
 {
     (void)err;
-    const int64_t *src = src_bytes;
-    tl_ts96 *dst = dst_bytes;
-    for (int64_t i = 0; i < n; i++) {
-        dst[i].millis = floor_div(src[i], conv->divide);
-        dst[i].nanos = (int32_t)(floor_mod(src[i], conv->divide) * conv->multiply);
-        dst[i].zero = 0;
-    }
+    const int64_t *restrict src = src_bytes;
+    tl_ts96 *restrict dst = dst_bytes;
+#define TS96_LOOP(DIVISOR)          \
+    for (int64_t i = 0; i < n; i++) \
+        dst[i] = (tl_ts96){floor_div(src[i], DIVISOR), (int32_t)(floor_mod(src[i], DIVISOR) * conv->multiply), 0};
+    FOR_DIVISOR(conv, TS96_LOOP)
     return TL_OK;
 }
 
@@ -534,7 +560,8 @@ static bool choose_time(const tl_pq_schema_element *el, const tl_pq_logical *l, 
     return true;
 }
 
-static bool choose_timestamp(const tl_pq_schema_element *el, const tl_pq_logical *l, const tl_type *target, tl_pq_conversion *out)
+static bool choose_timestamp(const tl_pq_schema_element *el, const tl_pq_logical *l, const tl_type *target,
+                             tl_pq_conversion *out)
 {
     static const int64_t per_milli_of_unit[] = {0, 1, 1000, NANOS_PER_MILLI};
     bool is_ts96 = out->dst_width == 16;
@@ -550,7 +577,9 @@ static bool choose_timestamp(const tl_pq_schema_element *el, const tl_pq_logical
     if (l->kind == TL_PQ_LOGICAL_TIMESTAMP && l->unit == TL_PQ_UNIT_NONE)
         return false;
     /* Without annotation the unit is what the target's would be: old writers left it out. */
-    int64_t per_milli = l->kind == TL_PQ_LOGICAL_TIMESTAMP ? per_milli_of_unit[l->unit] : is_ts96 ? NANOS_PER_MILLI : per_milli_target;
+    int64_t per_milli = l->kind == TL_PQ_LOGICAL_TIMESTAMP ? per_milli_of_unit[l->unit]
+                        : is_ts96                          ? NANOS_PER_MILLI
+                                                           : per_milli_target;
     if (is_ts96) {
         out->divide = per_milli;
         out->multiply = NANOS_PER_MILLI / per_milli;
@@ -567,7 +596,6 @@ static bool choose_timestamp(const tl_pq_schema_element *el, const tl_pq_logical
 
 static bool choose_float(const tl_pq_schema_element *el, const tl_pq_logical *l, tl_pq_conversion *out)
 {
-    out->is_float = true;
     if (el->type == TL_PQ_FIXED_LEN_BYTE_ARRAY && l->kind == TL_PQ_LOGICAL_FLOAT16 && el->type_length == 2) {
         out->fixed = out->dst_width == 4 ? f16_to_f32 : f16_to_f64;
         out->is_order_kept = false; /* its NaN and zero rules are not worth the trouble */
@@ -633,15 +661,19 @@ static int stored_width(const tl_pq_schema_element *el)
 tl_status tl_pq__conversion(const tl_pq_schema_element *el, const tl_type *target, tl_pq_conversion *out, tl_error *err)
 {
     tl_pq_logical l = tl_pq__annotation(el);
-    *out = (tl_pq_conversion){.src_width = stored_width(el), .dst_width = tl_phys_width(tl_type_phys(target)), .divide = 1,
-                              .multiply = 1, .is_order_kept = l.kind != TL_PQ_LOGICAL_UNKNOWN};
+    *out = (tl_pq_conversion){.src_width = stored_width(el),
+                              .dst_width = tl_phys_width(tl_type_phys(target)),
+                              .divide = 1,
+                              .multiply = 1,
+                              .is_order_kept = l.kind != TL_PQ_LOGICAL_UNKNOWN};
     if (choose(el, target, out))
         return TL_OK;
     char stored[TL_PQ_TYPE_BYTES];
     tl_pq__type_text(el, stored);
     tl_buf text = {0};
     bool ok = tl_type_format(target, &text) == TL_OK && tl_buf_append_byte(&text, 0) == TL_OK;
-    tl_error_set(err, TL_E_UNSUPPORTED, "column '%s' of type %s cannot be read as %s", el->name, stored, ok ? (char *)text.data : "?");
+    tl_error_set(err, TL_E_UNSUPPORTED, "column '%s' of type %s cannot be read as %s", el->name, stored,
+                 ok ? (char *)text.data : "?");
     tl_buf_deinit(&text);
     return TL_E_UNSUPPORTED;
 }

@@ -83,7 +83,8 @@ static tl_status match_row(matcher *m, const tl_pq_form *form, tl_pq_field *fiel
     const tl_type *type = field->type;
     field->kind = TL_PQ_FIELD_ROW;
     if (type->kind == TL_VARIANT && tl_pq__child(form->node, "typed_value") != NULL)
-        return tl_error_set(m->err, TL_E_UNSUPPORTED, "column '%s' is a shredded VARIANT, which is not supported", form->node->el->name);
+        return tl_error_set(m->err, TL_E_UNSUPPORTED, "column '%s' is a shredded VARIANT, which is not supported",
+                            form->node->el->name);
     TL_TRY(alloc_children(m, field, type->n_fields));
     for (int32_t i = 0; i < type->n_fields; i++) {
         tl_pq_field *child = &field->children[i];
@@ -148,7 +149,8 @@ void tl_pq__column_deinit(tl_pq_column *column)
     *column = (tl_pq_column){0};
 }
 
-tl_status tl_pq__column_read(tl_pq_column *column, const tl_pq_range *ranges, int32_t n_ranges, int64_t n_rows, tl_column **out, tl_error *err)
+tl_status tl_pq__column_read(tl_pq_column *column, const tl_pq_range *ranges, int32_t n_ranges, int64_t n_rows, tl_column **out,
+                             tl_error *err)
 {
     for (int32_t i = 0; i < column->n_leaves; i++)
         TL_TRY(tl_pq__read_leaf_rows(column->leaves[i], ranges, n_ranges, n_rows, err));

@@ -65,8 +65,8 @@ static tl_status check_chunk(const tl_pq_file *file, const tl_pq_row_group *grou
     if (meta->num_values < 0 || meta->total_compressed_size < 0 || meta->total_uncompressed_size < 0)
         return tl_error_set(err, TL_E_CORRUPT, "column chunk with a negative size");
     if (node->rep == 0 ? meta->num_values != group->num_rows : meta->num_values < group->num_rows)
-        return tl_error_set(err, TL_E_CORRUPT, "column chunk of %lld values in a row group of %lld rows", (long long)meta->num_values,
-                            (long long)group->num_rows);
+        return tl_error_set(err, TL_E_CORRUPT, "column chunk of %lld values in a row group of %lld rows",
+                            (long long)meta->num_values, (long long)group->num_rows);
     if (meta->data_page_offset < 0 || meta->data_page_offset > file->bytes || meta->dictionary_page_offset > file->bytes)
         return tl_error_set(err, TL_E_CORRUPT, "column chunk lies outside of the file");
     return TL_OK;
@@ -144,7 +144,8 @@ tl_status tl_pq__file_piece(tl_pq_file *file, int64_t offset, int64_t bytes, tl_
 {
     *owned = NULL;
     if (offset < 0 || bytes < 0 || offset > file->bytes || bytes > file->bytes - offset)
-        return tl_error_set(err, TL_E_CORRUPT, "%lld bytes at %lld lie outside of the file", (long long)bytes, (long long)offset);
+        return tl_error_set(err, TL_E_CORRUPT, "%lld bytes at %lld lie outside of the file", (long long)bytes,
+                            (long long)offset);
     if (file->map != NULL) {
         *out = (tl_bytes_view){file->map + offset, (size_t)bytes};
         return TL_OK;

@@ -22,7 +22,8 @@ static bool is_flat(const tl_pq_leaf *leaf)
     return !leaf->with_levels;
 }
 
-tl_status tl_pq__read_leaf_init(tl_pq_leaf *leaf, tl_pq_file *file, const tl_pq_node *node, const tl_type *type, bool with_levels, tl_error *err)
+tl_status tl_pq__read_leaf_init(tl_pq_leaf *leaf, tl_pq_file *file, const tl_pq_node *node, const tl_type *type,
+                                bool with_levels, tl_error *err)
 {
     *leaf = (tl_pq_leaf){.node = node, .type = type, .with_levels = with_levels};
     if (type != NULL) {
@@ -85,12 +86,13 @@ static tl_status open_msb_levels(tl_pq_rle *rle, tl_bytes_view bytes, int width,
             buf->data[i] = reverse_bits(bytes.data[i]);
     else
         tl_pq__unpack_u8_msb(bytes.data, width, 0, n, buf->data);
-    *rle = (tl_pq_rle){.p = buf->data, .end = buf->data, .width = width == 1 ? 1 : 8, .is_packed = true, .left = n, .packed = buf->data};
+    *rle = (tl_pq_rle){
+        .p = buf->data, .end = buf->data, .width = width == 1 ? 1 : 8, .is_packed = true, .left = n, .packed = buf->data};
     return TL_OK;
 }
 
-static tl_status open_levels(const tl_pq_page *page, tl_pq_encoding encoding, int level_max, tl_bytes_view bytes, tl_pq_rle *rle,
-                             tl_buf *buf, tl_error *err)
+static tl_status open_levels(const tl_pq_page *page, tl_pq_encoding encoding, int level_max, tl_bytes_view bytes,
+                             tl_pq_rle *rle, tl_buf *buf, tl_error *err)
 {
     int width = level_width(level_max);
     if (page->header.type == TL_PQ_DATA_PAGE && encoding == TL_PQ_BIT_PACKED && level_max > 0)
@@ -323,7 +325,8 @@ static tl_status nested_pass(tl_pq_leaf *leaf, int64_t n, bool keep, tl_error *e
             TL_TRY(append_levels(leaf, k, err));
         leaf->ahead_pos += k;
         if (leaf->type != NULL)
-            TL_TRY(keep ? tl_pq__values_read(&leaf->values, values, &leaf->sink, err) : tl_pq__values_skip(&leaf->values, values, err));
+            TL_TRY(keep ? tl_pq__values_read(&leaf->values, values, &leaf->sink, err)
+                        : tl_pq__values_skip(&leaf->values, values, err));
     }
     leaf->row += n;
     return TL_OK;

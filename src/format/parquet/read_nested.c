@@ -160,9 +160,11 @@ static tl_status assemble_leaf(const tl_pq_field *field, tl_column **out, tl_err
 
 /*
  * offsets[0..n]; *total elements. An entry either starts something (rep <= slot_rep) or goes on with the list before it, which
- * must have an element then, as must the entry itself unless it belongs to a list further down. Anything else is a contradiction.
+ * must have an element then, as must the entry itself unless it belongs to a list further down. Anything else is a
+ * contradiction.
  */
-static inline __attribute__((always_inline)) bool fill_offsets_body(const tl_pq_field *field, int32_t *restrict offsets, int64_t *total)
+static inline __attribute__((always_inline)) bool fill_offsets_body(const tl_pq_field *field, int32_t *restrict offsets,
+                                                                    int64_t *total)
 {
     const uint8_t *def = field->leaf->def, *rep = field->leaf->rep;
     const int64_t n_levels = field->leaf->n_levels;

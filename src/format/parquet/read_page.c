@@ -100,7 +100,8 @@ static tl_status window_get(tl_pq_pages *pages, int64_t offset, int64_t bytes, c
     }
     if (offset < pages->window_from || offset + bytes > pages->window_from + pages->window_bytes) {
         const tl_pq_column_meta *meta = &pages->chunk->meta;
-        int64_t chunk_end = TL_MIN(meta->data_page_offset, pages->file->bytes) + TL_MIN(meta->total_compressed_size, pages->file->bytes);
+        int64_t chunk_end =
+            TL_MIN(meta->data_page_offset, pages->file->bytes) + TL_MIN(meta->total_compressed_size, pages->file->bytes);
         int64_t ahead = pages->index != NULL ? 0 : TL_MIN(chunk_end - offset, WINDOW_BYTES);
         int64_t want = TL_MIN(TL_MAX(bytes, ahead), pages->file->bytes - offset);
         pages->window_bytes = 0;
@@ -150,7 +151,8 @@ static tl_status read_header(tl_pq_pages *pages, tl_error *err)
     for (;;) {
         const uint8_t *p;
         TL_TRY(window_get(pages, pages->pos, bytes, &p, err));
-        tl_status status = tl_pq__read_page_header((tl_bytes_view){p, (size_t)bytes}, &pages->header, &pages->header_bytes, err);
+        tl_status status =
+            tl_pq__read_page_header((tl_bytes_view){p, (size_t)bytes}, &pages->header, &pages->header_bytes, err);
         if (status == TL_OK)
             break;
         if (bytes >= TL_MIN(left, HEADER_BYTES_MAX))
@@ -226,7 +228,8 @@ static tl_status load_whole(tl_pq_pages *pages, tl_bytes_view *out, tl_error *er
 }
 
 /* Levels of a v1 page: the encoding says whether a length stands in front. */
-static tl_status cut_levels_v1(tl_bytes_view *rest, tl_pq_encoding encoding, int level_max, int32_t n, tl_bytes_view *out, tl_error *err)
+static tl_status cut_levels_v1(tl_bytes_view *rest, tl_pq_encoding encoding, int level_max, int32_t n, tl_bytes_view *out,
+                               tl_error *err)
 {
     *out = (tl_bytes_view){rest->data, 0};
     if (level_max == 0)
@@ -309,7 +312,8 @@ static tl_status load_dictionary_page(tl_pq_pages *pages, tl_error *err)
     tl_bytes_view bytes;
     TL_TRY(read_header(pages, err));
     TL_TRY(load_whole(pages, &bytes, err));
-    TL_TRY(tl_pq__values_plain(pages->conv, pages->node->el, bytes, pages->header.dictionary_num_values, &pages->dictionary, err));
+    TL_TRY(
+        tl_pq__values_plain(pages->conv, pages->node->el, bytes, pages->header.dictionary_num_values, &pages->dictionary, err));
     pages->is_dictionary_loaded = true;
     return TL_OK;
 }

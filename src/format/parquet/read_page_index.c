@@ -13,14 +13,17 @@ static tl_status check_offset_index(const tl_pq_file *file, const tl_pq_offset_i
 {
     for (int32_t i = 0; i < index->n_pages; i++) {
         const tl_pq_page_location *page = &index->pages[i], *before = i == 0 ? NULL : page - 1;
-        bool is_in_order = before == NULL ? page->first_row == 0 : page->first_row >= before->first_row && page->offset > before->offset;
-        if (!is_in_order || page->first_row > num_rows || page->offset < 0 || page->offset >= file->bytes || page->compressed_bytes < 0)
+        bool is_in_order =
+            before == NULL ? page->first_row == 0 : page->first_row >= before->first_row && page->offset > before->offset;
+        if (!is_in_order || page->first_row > num_rows || page->offset < 0 || page->offset >= file->bytes ||
+            page->compressed_bytes < 0)
             return tl_error_set(err, TL_E_CORRUPT, "offset index: page %d is out of order or outside of the file", i);
     }
     return TL_OK;
 }
 
-tl_status tl_pq__offset_index(tl_pq_file *file, int32_t group, int32_t leaf, tl_arena *arena, const tl_pq_offset_index **out, tl_error *err)
+tl_status tl_pq__offset_index(tl_pq_file *file, int32_t group, int32_t leaf, tl_arena *arena, const tl_pq_offset_index **out,
+                              tl_error *err)
 {
     const tl_pq_row_group *row_group = &file->meta.row_groups[group];
     const tl_pq_column_chunk *chunk = &row_group->columns[leaf];
@@ -32,7 +35,8 @@ tl_status tl_pq__offset_index(tl_pq_file *file, int32_t group, int32_t leaf, tl_
     tl_pq_offset_index *index = tl_arena_calloc(arena, 1, sizeof *index);
     if (index == NULL)
         return tl_nomem(err, "offset index");
-    TL_TRY(tl_error_wrap(err, tl_pq__file_piece(file, chunk->offset_index_offset, chunk->offset_index_length, &bytes, &owned, err),
+    TL_TRY(tl_error_wrap(err,
+                         tl_pq__file_piece(file, chunk->offset_index_offset, chunk->offset_index_length, &bytes, &owned, err),
                          "offset index"));
     TL_TRY(tl_pq__read_offset_index(bytes, arena, index, err));
     if (index->n_pages == 0)
@@ -144,7 +148,8 @@ static tl_status load_pages(page_pruner *p, int32_t idx)
     tl_pq_column_index index;
     TL_TRY(tl_pq__read_column_index(bytes, &p->arena, &index, p->err));
     if (index.n_pages != pages->offsets->n_pages)
-        return tl_error_set(p->err, TL_E_CORRUPT, "column index has %d pages, offset index %d", index.n_pages, pages->offsets->n_pages);
+        return tl_error_set(p->err, TL_E_CORRUPT, "column index has %d pages, offset index %d", index.n_pages,
+                            pages->offsets->n_pages);
     if (pruner->conversions[idx].is_order_kept && tl_pq__is_order_known(pruner->file, node->leaf)) {
         TL_TRY(tl_pq__bounds_column(pruner, idx, index.min_values, index.null_pages, index.n_pages, &pages->min, p->err));
         TL_TRY(tl_pq__bounds_column(pruner, idx, index.max_values, index.null_pages, index.n_pages, &pages->max, p->err));

@@ -43,8 +43,8 @@ struct tl_pq_node {
     const tl_pq_node *parent; /* NULL for the root */
     int32_t n_children;
     tl_pq_node *children;
-    uint8_t def; /* definition level from which a value is there (for a repeated node: an entry) */
-    uint8_t rep; /* repetition level of its values */
+    uint8_t def;  /* definition level from which a value is there (for a repeated node: an entry) */
+    uint8_t rep;  /* repetition level of its values */
     int32_t leaf; /* column number; of a group: of its first leaf */
 };
 
@@ -67,8 +67,8 @@ typedef struct tl_pq_form {
 } tl_pq_form;
 
 /** Build the tree in `arena`; *leaves receives the leaf nodes in column order. */
-tl_status tl_pq__schema_tree(const tl_pq_file_meta *meta, tl_arena *arena, tl_pq_node **root, tl_pq_node ***leaves, int32_t *n_leaves,
-                             tl_error *err);
+tl_status tl_pq__schema_tree(const tl_pq_file_meta *meta, tl_arena *arena, tl_pq_node **root, tl_pq_node ***leaves,
+                             int32_t *n_leaves, tl_error *err);
 tl_status tl_pq__form(tl_pq_view view, tl_pq_form *out, tl_error *err);
 /** The type that the file's own schema gives a node. */
 tl_status tl_pq__node_type(tl_pq_view view, const tl_type **out, tl_error *err);
@@ -92,11 +92,11 @@ typedef struct tl_pq_conversion tl_pq_conversion;
 /** `n` dense values; src and dst may not overlap. Values that do not fit are TL_E_INVALID. */
 typedef tl_status (*tl_pq_convert_fn)(const tl_pq_conversion *conv, const void *src, void *dst, int64_t n, tl_error *err);
 /** As above from strings of any length (decimals in BYTE_ARRAY): value i is data[offsets[i]..offsets[i+1]). */
-typedef tl_status (*tl_pq_convert_bytes_fn)(const tl_pq_conversion *conv, const int32_t *offsets, const uint8_t *data, void *dst,
-                                            int64_t n, tl_error *err);
+typedef tl_status (*tl_pq_convert_bytes_fn)(const tl_pq_conversion *conv, const int32_t *offsets, const uint8_t *data,
+                                            void *dst, int64_t n, tl_error *err);
 struct tl_pq_conversion {
-    int src_width; /* stored bytes of a value (BOOLEAN: 1); 0: BYTE_ARRAY */
-    int dst_width; /* tl_phys_width of the target; 0: BYTES */
+    int src_width;                  /* stored bytes of a value (BOOLEAN: 1); 0: BYTE_ARRAY */
+    int dst_width;                  /* tl_phys_width of the target; 0: BYTES */
     tl_pq_convert_fn fixed;         /* NULL: stored values are the target's */
     tl_pq_convert_bytes_fn strings; /* src_width 0, dst_width > 0 */
     /* parameters of the loops */
@@ -106,7 +106,6 @@ struct tl_pq_conversion {
     tl_i128 limit;    /* decimals: 10^precision of the target; integers: bounds */
     int64_t int_min, int_max;
     bool is_order_kept; /* bounds in statistics can be converted like values */
-    bool is_float;      /* NaN rules apply to statistics */
 };
 /** TL_E_UNSUPPORTED names both types. `el` is a leaf. */
 tl_status tl_pq__conversion(const tl_pq_schema_element *el, const tl_type *target, tl_pq_conversion *out, tl_error *err);
@@ -131,16 +130,17 @@ typedef struct tl_pq_file {
 tl_status tl_pq__file_open(tl_fs *fs, const char *path, int64_t bytes, tl_pq_file *out, tl_error *err);
 void tl_pq__file_close(tl_pq_file *file);
 /** Copy of a piece of the file (indexes, bloom filters): tl_free'd. With a map nothing is copied and *owned is NULL. */
-tl_status tl_pq__file_piece(tl_pq_file *file, int64_t offset, int64_t bytes, tl_bytes_view *out, uint8_t **owned, tl_error *err);
+tl_status tl_pq__file_piece(tl_pq_file *file, int64_t offset, int64_t bytes, tl_bytes_view *out, uint8_t **owned,
+                            tl_error *err);
 
 /* ---- read_page.c ---- */
 
 /** Dense values of a dictionary, already in the target's form. */
 typedef struct tl_pq_dictionary {
     int32_t n;
-    uint8_t *values;  /* dst_width > 0 */
-    int32_t *offsets; /* dst_width == 0 */
-    uint8_t *data;    /* with TL_PQ_SLACK bytes behind */
+    uint8_t *values;   /* dst_width > 0 */
+    int32_t *offsets;  /* dst_width == 0 */
+    uint8_t *data;     /* with TL_PQ_SLACK bytes behind */
     int32_t max_bytes; /* of the longest string */
 } tl_pq_dictionary;
 
@@ -167,7 +167,7 @@ typedef struct tl_pq_pages {
     bool has_peeked;     /* `header` is that of the page at `pos` */
     tl_pq_page_header header;
     size_t header_bytes;
-    bool has_dictionary;     /* its page has been passed */
+    bool has_dictionary; /* its page has been passed */
     bool is_dictionary_loaded;
     int64_t dictionary_pos;
     tl_pq_dictionary dictionary;
@@ -230,8 +230,8 @@ typedef struct tl_pq_values {
     const tl_pq_dictionary *dictionary;
     bool is_index_safe; /* every index of this width is inside the dictionary */
     tl_pq_rle rle;
-    tl_pq_delta delta;    /* values; lengths; prefix lengths */
-    tl_pq_delta suffixes; /* DELTA_BYTE_ARRAY */
+    tl_pq_delta delta;        /* values; lengths; prefix lengths */
+    tl_pq_delta suffixes;     /* DELTA_BYTE_ARRAY */
     int64_t bytes_per_string; /* PLAIN: average of the last read, for the room of the next */
     tl_buf last;              /* DELTA_BYTE_ARRAY: the last value */
     /* scratch, kept from page to page */
@@ -242,8 +242,8 @@ typedef struct tl_pq_values {
 
 void tl_pq__values_deinit(tl_pq_values *values);
 /** Start with a page; `dictionary` may be NULL. */
-tl_status tl_pq__values_open(tl_pq_values *values, const tl_pq_conversion *conv, const tl_pq_schema_element *el, const tl_pq_page *page,
-                             const tl_pq_dictionary *dictionary, tl_error *err);
+tl_status tl_pq__values_open(tl_pq_values *values, const tl_pq_conversion *conv, const tl_pq_schema_element *el,
+                             const tl_pq_page *page, const tl_pq_dictionary *dictionary, tl_error *err);
 /** Append the next n dense values to the sink. */
 tl_status tl_pq__values_read(tl_pq_values *values, int64_t n, tl_pq_sink *sink, tl_error *err);
 tl_status tl_pq__values_skip(tl_pq_values *values, int64_t n, tl_error *err);
@@ -285,7 +285,8 @@ typedef struct tl_pq_range {
     int64_t count;
 } tl_pq_range;
 
-tl_status tl_pq__read_leaf_init(tl_pq_leaf *leaf, tl_pq_file *file, const tl_pq_node *node, const tl_type *type, bool with_levels, tl_error *err);
+tl_status tl_pq__read_leaf_init(tl_pq_leaf *leaf, tl_pq_file *file, const tl_pq_node *node, const tl_type *type,
+                                bool with_levels, tl_error *err);
 void tl_pq__read_leaf_deinit(tl_pq_leaf *leaf);
 tl_status tl_pq__read_leaf_open_group(tl_pq_leaf *leaf, int32_t group, const tl_pq_offset_index *index, tl_error *err);
 /** Read the rows of some ranges, ascending and behind everything read before, into the leaf's result. */
@@ -330,7 +331,8 @@ typedef struct tl_pq_column {
 
 tl_status tl_pq__column_init(tl_pq_column *column, tl_pq_file *file, tl_arena *arena, const tl_field *field, tl_error *err);
 void tl_pq__column_deinit(tl_pq_column *column);
-tl_status tl_pq__column_read(tl_pq_column *column, const tl_pq_range *ranges, int32_t n_ranges, int64_t n_rows, tl_column **out, tl_error *err);
+tl_status tl_pq__column_read(tl_pq_column *column, const tl_pq_range *ranges, int32_t n_ranges, int64_t n_rows, tl_column **out,
+                             tl_error *err);
 
 /* ---- read_nested.c ---- */
 
@@ -345,32 +347,34 @@ typedef struct tl_pq_pruner {
     tl_pq_file *file;
     const tl_type *row_type;
     const tl_predicate *predicate;
-    bool *is_used;                /* per column of row_type: in the predicate */
-    bool *is_missing;             /* per column: not in the file */
-    const tl_pq_node **nodes;     /* per column: its leaf; NULL: nested, missing or unused */
+    bool *is_used;            /* per column of row_type: in the predicate */
+    bool *is_missing;         /* per column: not in the file */
+    const tl_pq_node **nodes; /* per column: its leaf; NULL: nested, missing or unused */
     tl_pq_conversion *conversions;
 } tl_pq_pruner;
 
 /** `row_type` and `predicate` must outlive the pruner; arrays live in `arena`. */
-tl_status tl_pq__pruner_init(tl_pq_pruner *pruner, tl_pq_file *file, tl_arena *arena, const tl_type *row_type, const tl_predicate *predicate,
-                             tl_error *err);
+tl_status tl_pq__pruner_init(tl_pq_pruner *pruner, tl_pq_file *file, tl_arena *arena, const tl_type *row_type,
+                             const tl_predicate *predicate, tl_error *err);
 /** *out is false only if no row of the row group can pass: by statistics, then by bloom filters. */
 tl_status tl_pq__group_may_match(const tl_pq_pruner *pruner, int32_t group, bool *out, tl_error *err);
 /**
  * Bounds as a column of the predicate's column `idx`: value i from values[i] as statistics store it, NULL where is_null[i]
  * (may be NULL). *out is NULL if they cannot be used.
  */
-tl_status tl_pq__bounds_column(const tl_pq_pruner *pruner, int32_t idx, const tl_bytes_view *values, const bool *is_null, int64_t n,
-                               tl_column **out, tl_error *err);
+tl_status tl_pq__bounds_column(const tl_pq_pruner *pruner, int32_t idx, const tl_bytes_view *values, const bool *is_null,
+                               int64_t n, tl_column **out, tl_error *err);
 /** Whether min_value, max_value and the page index of a leaf follow the order of its type. */
 bool tl_pq__is_order_known(const tl_pq_file *file, int32_t leaf);
 
 /* ---- read_page_index.c ---- */
 
 /** Rows in pages that may match; *ranges (ascending, not touching) is tl_free'd. Without page indexes: all rows. */
-tl_status tl_pq__group_ranges(const tl_pq_pruner *pruner, int32_t group, tl_pq_range **ranges, int32_t *n_ranges, tl_error *err);
+tl_status tl_pq__group_ranges(const tl_pq_pruner *pruner, int32_t group, tl_pq_range **ranges, int32_t *n_ranges,
+                              tl_error *err);
 /** Offset index of a chunk, checked, in `arena`; *out is NULL if there is none. */
-tl_status tl_pq__offset_index(tl_pq_file *file, int32_t group, int32_t leaf, tl_arena *arena, const tl_pq_offset_index **out, tl_error *err);
+tl_status tl_pq__offset_index(tl_pq_file *file, int32_t group, int32_t leaf, tl_arena *arena, const tl_pq_offset_index **out,
+                              tl_error *err);
 
 /* ---- read_bloom.c ---- */
 

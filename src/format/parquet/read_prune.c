@@ -7,8 +7,8 @@
  */
 #include "format/parquet/read_private.h"
 
-tl_status tl_pq__pruner_init(tl_pq_pruner *pruner, tl_pq_file *file, tl_arena *arena, const tl_type *row_type, const tl_predicate *predicate,
-                             tl_error *err)
+tl_status tl_pq__pruner_init(tl_pq_pruner *pruner, tl_pq_file *file, tl_arena *arena, const tl_type *row_type,
+                             const tl_predicate *predicate, tl_error *err)
 {
     size_t n = (size_t)row_type->n_fields;
     *pruner = (tl_pq_pruner){.file = file, .row_type = row_type, .predicate = predicate};
@@ -56,8 +56,8 @@ static bool is_order_signed(const tl_pq_schema_element *el)
 /* ---- bounds ---- */
 
 /* The values one after the other as a page would hold them: PLAIN. False if one has the wrong length. */
-static bool append_plain(tl_buf *buf, const tl_pq_schema_element *el, int width, const tl_bytes_view *values, const bool *is_null, int64_t n,
-                         tl_status *status)
+static bool append_plain(tl_buf *buf, const tl_pq_schema_element *el, int width, const tl_bytes_view *values,
+                         const bool *is_null, int64_t n, tl_status *status)
 {
     static const uint8_t zeros[16];
     for (int64_t i = 0; i < n && *status == TL_OK; i++) {
@@ -106,8 +106,8 @@ static tl_status null_bits(tl_column *col, const bool *is_null, int64_t n, tl_er
     return TL_OK;
 }
 
-tl_status tl_pq__bounds_column(const tl_pq_pruner *pruner, int32_t idx, const tl_bytes_view *values, const bool *is_null, int64_t n,
-                               tl_column **out, tl_error *err)
+tl_status tl_pq__bounds_column(const tl_pq_pruner *pruner, int32_t idx, const tl_bytes_view *values, const bool *is_null,
+                               int64_t n, tl_column **out, tl_error *err)
 {
     const tl_pq_conversion *conv = &pruner->conversions[idx];
     const tl_pq_schema_element *el = pruner->nodes[idx]->el;
@@ -116,7 +116,8 @@ tl_status tl_pq__bounds_column(const tl_pq_pruner *pruner, int32_t idx, const tl
     tl_buf buf = {0};
     tl_status status = TL_OK;
     *out = NULL;
-    bool ok = append_plain(&buf, el, conv->src_width, values, is_null, n, &status) && tl_buf_reserve(&buf, TL_PQ_SLACK) == TL_OK;
+    bool ok =
+        append_plain(&buf, el, conv->src_width, values, is_null, n, &status) && tl_buf_reserve(&buf, TL_PQ_SLACK) == TL_OK;
     if (ok) /* a value that the requested type cannot hold gives no bound */
         ok = tl_pq__values_plain(conv, el, (tl_bytes_view){buf.data, buf.len}, n, &plain, NULL) == TL_OK;
     tl_buf_deinit(&buf);
@@ -137,8 +138,8 @@ tl_status tl_pq__bounds_column(const tl_pq_pruner *pruner, int32_t idx, const tl
 
 /* ---- row groups ---- */
 
-static tl_status chunk_bounds(const tl_pq_pruner *pruner, int32_t idx, const tl_pq_column_chunk *chunk, tl_column **min, tl_column **max,
-                              int64_t *null_count, tl_error *err)
+static tl_status chunk_bounds(const tl_pq_pruner *pruner, int32_t idx, const tl_pq_column_chunk *chunk, tl_column **min,
+                              tl_column **max, int64_t *null_count, tl_error *err)
 {
     const tl_pq_statistics *st = &chunk->meta.statistics;
     const tl_pq_node *node = pruner->nodes[idx];
@@ -163,7 +164,8 @@ static tl_status fill_bounds(const tl_pq_pruner *pruner, const tl_pq_row_group *
         if (pruner->nodes[i] == NULL)
             continue;
         tl_column *min = NULL, *max = NULL;
-        tl_status status = chunk_bounds(pruner, i, &group->columns[pruner->nodes[i]->leaf], &min, &max, &bounds[i].null_count, err);
+        tl_status status =
+            chunk_bounds(pruner, i, &group->columns[pruner->nodes[i]->leaf], &min, &max, &bounds[i].null_count, err);
         bounds[i].min = min;
         bounds[i].max = max;
         TL_TRY(status);

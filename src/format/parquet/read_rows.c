@@ -13,7 +13,7 @@
 typedef struct row_reader {
     tl_reader base;
     tl_pq_file file;
-    tl_arena arena; /* plan */
+    tl_arena arena;          /* plan */
     tl_predicate *predicate; /* NULL: none */
     bool is_late;            /* rows that do not pass are left out */
     bool with_row_numbers;
@@ -193,7 +193,8 @@ static tl_status run_tasks(row_reader *r, column_task *tasks, int32_t n, tl_erro
 }
 
 /* Read the columns of the predicate, or the others, into r->columns. */
-static tl_status read_columns(row_reader *r, bool of_predicate, const tl_pq_range *ranges, int32_t n_ranges, int64_t n_rows, tl_error *err)
+static tl_status read_columns(row_reader *r, bool of_predicate, const tl_pq_range *ranges, int32_t n_ranges, int64_t n_rows,
+                              tl_error *err)
 {
     TL_CLEANUP(tl_freep) column_task *tasks = tl_alloc((size_t)r->n_cols * sizeof *tasks);
     if (tasks == NULL)

@@ -84,8 +84,8 @@ static tl_status build_node(tree_builder *b, tl_pq_node *node, const tl_pq_node 
     return TL_OK;
 }
 
-tl_status tl_pq__schema_tree(const tl_pq_file_meta *meta, tl_arena *arena, tl_pq_node **root, tl_pq_node ***leaves, int32_t *n_leaves,
-                             tl_error *err)
+tl_status tl_pq__schema_tree(const tl_pq_file_meta *meta, tl_arena *arena, tl_pq_node **root, tl_pq_node ***leaves,
+                             int32_t *n_leaves, tl_error *err)
 {
     if (meta->n_schema == 0)
         return tl_error_set(err, TL_E_CORRUPT, "schema is empty");
@@ -155,7 +155,10 @@ tl_status tl_pq__form(tl_pq_view view, tl_pq_form *out, tl_error *err)
     const tl_pq_node *node = view.node;
     const tl_pq_schema_element *el = node->el;
     if (is_repeated(node) && !view.is_entry) {
-        *out = (tl_pq_form){.kind = TL_PQ_FORM_LIST, .node = node, .valid_def = (uint8_t)(node->def - 1), .entry = node,
+        *out = (tl_pq_form){.kind = TL_PQ_FORM_LIST,
+                            .node = node,
+                            .valid_def = (uint8_t)(node->def - 1),
+                            .entry = node,
                             .element = {node, true}};
         return TL_OK;
     }
@@ -194,7 +197,8 @@ static tl_status leaf_type(const tl_pq_node *node, bool nullable, const tl_type 
         return tl_type_create(kind, nullable, a, b, out, err);
     char text[TL_PQ_TYPE_BYTES];
     tl_pq__type_text(node->el, text);
-    return tl_error_set(err, TL_E_UNSUPPORTED, "column '%s' has the type %s, which no type here can hold", node->el->name, text);
+    return tl_error_set(err, TL_E_UNSUPPORTED, "column '%s' has the type %s, which no type here can hold", node->el->name,
+                        text);
 }
 
 static bool is_variant(const tl_pq_node *node)

@@ -49,7 +49,8 @@ tl_status tl_pq__sink_reserve_data(tl_pq_sink *sink, int64_t extra, tl_error *er
     if (sink->data_cap - sink->data_len >= extra && sink->data != NULL)
         return TL_OK;
     if (extra > TL_PQ_BATCH_BYTES_MAX || sink->data_len > TL_PQ_BATCH_BYTES_MAX - extra)
-        return tl_error_set(err, TL_E_LIMIT, "strings of one batch take more than %lld bytes", (long long)TL_PQ_BATCH_BYTES_MAX);
+        return tl_error_set(err, TL_E_LIMIT, "strings of one batch take more than %lld bytes",
+                            (long long)TL_PQ_BATCH_BYTES_MAX);
     int64_t cap = sink->data_cap == 0 ? extra : TL_MAX(sink->data_len + extra, sink->data_cap * 2);
     TL_TRY(grow(&sink->data, (size_t)sink->data_len, (size_t)cap, err));
     sink->data_cap = cap;

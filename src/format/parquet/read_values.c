@@ -77,8 +77,9 @@ static bool is_string(const tl_pq_values *v)
 static tl_status open_deltas(tl_pq_values *v, tl_error *err)
 {
     bool is_integer = v->type == TL_PQ_INT32 || v->type == TL_PQ_INT64;
-    if (v->encoding == TL_PQ_DELTA_BINARY_PACKED ? !is_integer
-                                                 : v->encoding == TL_PQ_DELTA_LENGTH_BYTE_ARRAY ? v->type != TL_PQ_BYTE_ARRAY : !is_string(v))
+    if (v->encoding == TL_PQ_DELTA_BINARY_PACKED       ? !is_integer
+        : v->encoding == TL_PQ_DELTA_LENGTH_BYTE_ARRAY ? v->type != TL_PQ_BYTE_ARRAY
+                                                       : !is_string(v))
         return tl_error_set(err, TL_E_UNSUPPORTED, "encoding %d of this type", (int)v->encoding);
     v->last.len = 0;
     if (v->p == v->end) { /* no values, as in a page of nulls */
@@ -95,8 +96,8 @@ static tl_status open_deltas(tl_pq_values *v, tl_error *err)
     return tl_pq__delta_end(&v->suffixes, &v->p, err);
 }
 
-tl_status tl_pq__values_open(tl_pq_values *values, const tl_pq_conversion *conv, const tl_pq_schema_element *el, const tl_pq_page *page,
-                             const tl_pq_dictionary *dictionary, tl_error *err)
+tl_status tl_pq__values_open(tl_pq_values *values, const tl_pq_conversion *conv, const tl_pq_schema_element *el,
+                             const tl_pq_page *page, const tl_pq_dictionary *dictionary, tl_error *err)
 {
     tl_pq_values *v = values;
     v->conv = conv;
@@ -214,12 +215,12 @@ static tl_status read_indices(tl_pq_values *v, int64_t n, const uint32_t **out, 
     return TL_OK;
 }
 
-#define GATHER(TYPE)                                                                                                             \
-    {                                                                                                                            \
-        const TYPE *restrict from = (const TYPE *)(const void *)values;                                                          \
-        TYPE *restrict to = (TYPE *)(void *)out;                                                                                 \
-        for (int64_t i = 0; i < n; i++)                                                                                          \
-            to[i] = from[indices[i]];                                                                                            \
+#define GATHER(TYPE)                                                    \
+    {                                                                   \
+        const TYPE *restrict from = (const TYPE *)(const void *)values; \
+        TYPE *restrict to = (TYPE *)(void *)out;                        \
+        for (int64_t i = 0; i < n; i++)                                 \
+            to[i] = from[indices[i]];                                   \
     }
 
 static void gather(const uint8_t *values, int width, const uint32_t *restrict indices, int64_t n, uint8_t *out)
@@ -254,7 +255,8 @@ static inline void copy_string(uint8_t *restrict to, const uint8_t *restrict fro
 _Static_assert(SHORT_COPY_BYTES <= TL_PQ_SLACK, "short copies stay inside the slack");
 
 /* Short strings only: room for the longest is taken for each, so that lengths and bytes are one pass. */
-static tl_status dictionary_short_strings(tl_pq_values *v, const uint32_t *restrict indices, int64_t n, tl_pq_sink *sink, tl_error *err)
+static tl_status dictionary_short_strings(tl_pq_values *v, const uint32_t *restrict indices, int64_t n, tl_pq_sink *sink,
+                                          tl_error *err)
 {
     const tl_pq_dictionary *dict = v->dictionary;
     TL_TRY(tl_pq__sink_reserve_data(sink, n * dict->max_bytes, err));
@@ -429,7 +431,8 @@ static tl_status read_fixed_strings(tl_pq_values *v, int64_t n, tl_pq_sink *sink
     int64_t width = v->conv->src_width;
     TL_TRY(tl_pq__sink_reserve(sink, n, err));
     if (n > TL_PQ_BATCH_BYTES_MAX / width)
-        return tl_error_set(err, TL_E_LIMIT, "strings of one batch take more than %lld bytes", (long long)TL_PQ_BATCH_BYTES_MAX);
+        return tl_error_set(err, TL_E_LIMIT, "strings of one batch take more than %lld bytes",
+                            (long long)TL_PQ_BATCH_BYTES_MAX);
     TL_TRY(tl_pq__sink_reserve_data(sink, n * width, err));
     /* DELTA integers are never strings, so the sink's bytes need no alignment here. */
     TL_TRY(decode_fixed(v, n, sink->data + sink->data_len, err));

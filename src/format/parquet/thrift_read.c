@@ -167,7 +167,8 @@ tl_status tl_thrift__struct(tl_thrift_cursor *c, tl_thrift_on_field on_field, vo
     return TL_OK;
 }
 
-tl_status tl_thrift__sub(tl_thrift_cursor *c, const tl_thrift_field *field, tl_thrift_on_field on_field, void *out, uint32_t *seen)
+tl_status tl_thrift__sub(tl_thrift_cursor *c, const tl_thrift_field *field, tl_thrift_on_field on_field, void *out,
+                         uint32_t *seen)
 {
     TL_TRY(tl_thrift__expect(c, field, TL_THRIFT_STRUCT));
     return tl_thrift__struct(c, on_field, out, seen);
@@ -272,8 +273,8 @@ tl_status tl_thrift__string(tl_thrift_cursor *c, const tl_thrift_field *field, c
     return tl_thrift__element_string(c, out);
 }
 
-tl_status tl_thrift__list(tl_thrift_cursor *c, const tl_thrift_field *field, tl_thrift_type type, size_t bytes_min, size_t item_bytes,
-                          int32_t *count, void *items)
+tl_status tl_thrift__list(tl_thrift_cursor *c, const tl_thrift_field *field, tl_thrift_type type, size_t bytes_min,
+                          size_t item_bytes, int32_t *count, void *items)
 {
     uint8_t element;
     uint64_t n;

@@ -70,14 +70,15 @@ tl_status tl_thrift__binary(tl_thrift_cursor *c, const tl_thrift_field *field, t
 tl_status tl_thrift__string(tl_thrift_cursor *c, const tl_thrift_field *field, const char **out);
 tl_status tl_thrift__element_string(tl_thrift_cursor *c, const char **out);
 /** A struct as the value of a field. */
-tl_status tl_thrift__sub(tl_thrift_cursor *c, const tl_thrift_field *field, tl_thrift_on_field on_field, void *out, uint32_t *seen);
+tl_status tl_thrift__sub(tl_thrift_cursor *c, const tl_thrift_field *field, tl_thrift_on_field on_field, void *out,
+                         uint32_t *seen);
 tl_status tl_thrift__expect(tl_thrift_cursor *c, const tl_thrift_field *field, tl_thrift_type type);
 /**
  * Head of a list whose elements have `type` and take at least `bytes_min` bytes each: a longer list than the bytes left
  * allow is TL_E_CORRUPT. *items is that many zeroed items of `item_bytes` in the arena.
  */
-tl_status tl_thrift__list(tl_thrift_cursor *c, const tl_thrift_field *field, tl_thrift_type type, size_t bytes_min, size_t item_bytes,
-                          int32_t *count, void *items);
+tl_status tl_thrift__list(tl_thrift_cursor *c, const tl_thrift_field *field, tl_thrift_type type, size_t bytes_min,
+                          size_t item_bytes, int32_t *count, void *items);
 /* Elements of a list. */
 tl_status tl_thrift__element_bool(tl_thrift_cursor *c, bool *out);
 tl_status tl_thrift__element_i32(tl_thrift_cursor *c, int32_t *out);
