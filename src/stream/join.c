@@ -12,7 +12,6 @@ typedef struct side {
     tl_op *input;
     tl_row_store rows;
     bool outer; /* its rows stay without partners, padded with NULLs */
-    bool ended;
     int32_t n_cols;
 } side;
 
@@ -287,13 +286,10 @@ static tl_status join_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_err
     for (int tries = 0; tries < 2; tries++) {
         int s = j->turn;
         j->turn = 1 - s;
-        if (j->sides[s].ended)
-            continue;
         TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
         TL_TRY(tl_stream__next(j->sides[s].input, &batch, state, err));
         if (*state == TL_OP_ROWS)
             return batch == NULL || batch->n_rows == 0 ? TL_OK : join_batch(j, s, batch, out, err);
-        j->sides[s].ended = *state == TL_OP_END;
         idle |= *state == TL_OP_IDLE;
     }
     *state = idle ? TL_OP_IDLE : TL_OP_END;
@@ -341,7 +337,7 @@ static tl_status init(join_op *j, const tl_plan *plan, tl_error *err)
     if (plan->condition == NULL)
         return TL_OK;
     TL_TRY(joined_type(j->sides[0].input->type, j->sides[1].input->type, &j->joined, err));
-    return tl_sql_program_create(&j->base.pipeline->env, j->joined, plan->condition, NULL, 0, j->joined, &j->condition, err);
+    return tl_stream__condition(j->base.pipeline, j->joined, plan->condition, &j->condition, err);
 }
 
 tl_status tl_stream__join(tl_pipeline *pipeline, const tl_plan *plan, tl_op *left, tl_op *right, tl_op **out, tl_error *err)

@@ -223,7 +223,7 @@ tl_status tl_stream__lookup_join(tl_pipeline *pipeline, const tl_plan *plan, tl_
     if (status == TL_OK)
         status = joined_type(plan, input->type->n_fields, &j->joined, err);
     if (status == TL_OK && plan->condition != NULL)
-        status = tl_sql_program_create(&pipeline->env, j->joined, plan->condition, NULL, 0, j->joined, &j->condition, err);
+        status = tl_stream__condition(pipeline, j->joined, plan->condition, &j->condition, err);
     if (status != TL_OK) {
         lookup_free(&j->base);
         return status;

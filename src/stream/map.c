@@ -41,6 +41,13 @@ static tl_status filter_program(tl_pipeline *pipeline, const tl_plan *plan, cons
     return status;
 }
 
+tl_status tl_stream__condition(const tl_pipeline *pipeline, const tl_type *input, const tl_expr *condition, tl_sql_program **out, tl_error *err)
+{
+    TL_CLEANUP(tl_type_unrefp) const tl_type *empty = NULL;
+    TL_TRY(tl_type_create_row(false, NULL, 0, &empty, err));
+    return tl_sql_program_create(&pipeline->env, input, condition, NULL, 0, empty, out, err);
+}
+
 tl_status tl_stream__map(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err)
 {
     static const tl_op_ops ops = {map_next, map_free};
@@ -68,7 +75,6 @@ tl_status tl_stream__map(tl_pipeline *pipeline, const tl_plan *plan, tl_op *inpu
 typedef struct union_op {
     tl_op base;
     tl_op **inputs;
-    bool *ended;
     int32_t n;
     int32_t turn;
 } union_op;
@@ -80,8 +86,6 @@ static tl_status union_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_er
     for (int32_t tries = 0; tries < u->n; tries++) {
         int32_t i = u->turn;
         u->turn = (u->turn + 1) % u->n;
-        if (u->ended[i])
-            continue;
         TL_TRY(tl_stream__next(u->inputs[i], out, state, err));
         if (*state == TL_OP_ROWS) {
             if (*out != NULL) { /* under the union's own column names and nullability */
@@ -91,7 +95,6 @@ static tl_status union_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_er
             }
             return TL_OK;
         }
-        u->ended[i] = *state == TL_OP_END;
         idle |= *state == TL_OP_IDLE;
     }
     *state = idle ? TL_OP_IDLE : TL_OP_END;
@@ -104,7 +107,6 @@ static void union_free(tl_op *op)
     for (int32_t i = 0; i < u->n; i++)
         tl_stream__op_free(u->inputs[i]);
     tl_free(u->inputs);
-    tl_free(u->ended);
     tl_free(u);
 }
 
@@ -112,10 +114,7 @@ tl_status tl_stream__union(tl_pipeline *pipeline, const tl_plan *plan, tl_op **i
 {
     static const tl_op_ops ops = {union_next, union_free};
     union_op *u = tl_calloc(1, sizeof *u);
-    bool *ended = tl_calloc((size_t)n + 1, sizeof *ended);
-    if (u == NULL || ended == NULL) {
-        tl_free(u);
-        tl_free(ended);
+    if (u == NULL) {
         for (int32_t i = 0; i < n; i++)
             tl_stream__op_free(inputs[i]);
         tl_free(inputs);
@@ -123,7 +122,6 @@ tl_status tl_stream__union(tl_pipeline *pipeline, const tl_plan *plan, tl_op **i
     }
     u->base = (tl_op){&ops, pipeline, plan->type};
     u->inputs = inputs;
-    u->ended = ended;
     u->n = n;
     *out = &u->base;
     return TL_OK;

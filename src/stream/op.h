@@ -10,7 +10,7 @@
 typedef enum tl_op_state {
     TL_OP_ROWS, /* a batch was given, maybe an empty one */
     TL_OP_IDLE, /* nothing now */
-    TL_OP_END
+    TL_OP_END   /* nothing will come; asking again is fine, and says so again until the leaves are opened anew */
 } tl_op_state;
 
 typedef struct tl_op tl_op;
@@ -63,6 +63,8 @@ static inline tl_status tl_stream__next(tl_op *op, tl_batch **out, tl_op_state *
     *out = NULL;
     return op->ops->next(op, out, state, err);
 }
+/** A program that only filters: for tl_sql_program_select(). */
+tl_status tl_stream__condition(const tl_pipeline *pipeline, const tl_type *input, const tl_expr *condition, tl_sql_program **out, tl_error *err);
 /** The same columns under another ROW type of equal physical types. */
 tl_status tl_stream__retype(const tl_batch *batch, const tl_type *type, tl_batch **out, tl_error *err);
 tl_status tl_stream__add_leaf(tl_pipeline *pipeline, tl_leaf *leaf, tl_error *err);
