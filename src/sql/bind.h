@@ -224,6 +224,9 @@ tl_status tl_bind__table(tl_binder *b, const tl_ast *name, const tl_options *hin
 tl_status tl_bind__hints(tl_binder *b, const tl_ast *hints, const char *name, tl_options **out);
 tl_status tl_bind__path(tl_binder *b, const tl_ast *name, tl_sql_path *out);
 
+/** Whether a subquery's plan reads columns of a query around it (or holds subqueries, which may). */
+bool tl_plan__looks_outside(const tl_plan *plan);
+
 /* optimiser */
 tl_status tl_plan__optimise(tl_binder *b, tl_plan **plan);
 /** Split a filter over `type` into what a scan can take (*predicate) and the rest (*rest), either may be NULL. */

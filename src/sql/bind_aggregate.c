@@ -279,6 +279,8 @@ static tl_status replace(const replacer *r, tl_expr *e, tl_expr **out)
     if (e->kind == TL_EXPR_COLUMN && r->grouped)
         return tl_error_set(b->err, TL_E_INVALID, "line %d:%d: Expression '%s' is not being grouped", (int)e->line, (int)e->position,
                             b->scope != NULL && e->column < b->scope->type->n_fields ? b->scope->type->fields[e->column].name : "?");
+    if (e->kind == TL_EXPR_SUBQUERY && r->grouped && tl_plan__looks_outside(e->plan))
+        return tl_error_set(b->err, TL_E_UNSUPPORTED, "line %d:%d: a subquery over groups that looks outside is not there", (int)e->line, (int)e->position);
     if (e->kind == TL_EXPR_SUBQUERY && e->n_args == 0) {
         *out = e;
         return TL_OK;

@@ -223,14 +223,12 @@ typedef struct decorrelated {
     int32_t n_conjuncts;
 } decorrelated;
 
-static bool plan_looks_outside(const tl_plan *plan);
-
 static bool expr_looks_outside(const tl_expr *e)
 {
     return e != NULL && (tl_expr__has_kind(e, TL_EXPR_OUTER) || tl_expr__has_kind(e, TL_EXPR_SUBQUERY));
 }
 
-static bool plan_looks_outside(const tl_plan *plan)
+bool tl_plan__looks_outside(const tl_plan *plan)
 {
     if (expr_looks_outside(plan->condition))
         return true;
@@ -239,7 +237,7 @@ static bool plan_looks_outside(const tl_plan *plan)
         if (expr_looks_outside(plan->exprs[i]))
             return true;
     for (int32_t i = 0; i < plan->n_inputs; i++)
-        if (plan_looks_outside(plan->inputs[i]))
+        if (tl_plan__looks_outside(plan->inputs[i]))
             return true;
     return false;
 }
@@ -349,7 +347,7 @@ static tl_status semi_join(tl_binder *b, const tl_ast *ast, bool is_not, tl_plan
     TL_TRY(tl_bind__query(&inner, is_in ? ast->kid[1] : ast->kid[0], &plan));
     decorrelated d;
     TL_TRY(decorrelate(b, plan, &d));
-    if (plan_looks_outside(d.plan))
+    if (tl_plan__looks_outside(d.plan))
         return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, ast, "a subquery that looks outside in more than its WHERE is not there in streaming mode");
     int32_t n_outer = input->type->n_fields, n = 0, n_left = 0;
     tl_expr **conditions = tl_arena_alloc(b->arena, (size_t)(d.n_conjuncts + plan->type->n_fields + 1) * sizeof *conditions);

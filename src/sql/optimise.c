@@ -694,6 +694,9 @@ static tl_status merge_projects(tl_binder *b, tl_plan *plan)
         BIND_ALLOC(b, counts);
         for (int32_t i = 0; i < plan->type->n_fields; i++)
             tl_expr__walk(plan->exprs[i], count_use, counts);
+        for (int32_t i = 0; i < plan->type->n_fields; i++) /* OUTER columns of a subquery count on the input as it is */
+            if (has_subquery(plan->exprs[i]))
+                return TL_OK;
         for (int32_t i = 0; i < inner->type->n_fields; i++)
             if (counts[i] > 1 && !is_trivial(inner->exprs[i]))
                 return TL_OK;

@@ -114,6 +114,8 @@ typedef struct tl_sql_stmt_impl {
     tl_sql_env env; /* fixed when the statement was prepared */
 } tl_sql_stmt_impl;
 
+/** Release what a statement owns; the struct itself is the caller's. */
+void tl_sql__stmt_deinit(tl_sql_stmt_impl *stmt);
 /* Each takes the reference over, also on failure (then it is released). */
 tl_status tl_sql__own_type(tl_sql_stmt_impl *stmt, const tl_type *type, tl_error *err);
 tl_status tl_sql__own_column(tl_sql_stmt_impl *stmt, tl_column *col, tl_error *err);

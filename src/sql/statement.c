@@ -43,11 +43,8 @@ tl_status tl_sql__new_options(tl_sql_stmt_impl *stmt, tl_options **out, tl_error
     return TL_OK;
 }
 
-void tl_sql_stmt_free(tl_sql_stmt *pub)
+void tl_sql__stmt_deinit(tl_sql_stmt_impl *stmt)
 {
-    if (pub == NULL)
-        return;
-    tl_sql_stmt_impl *stmt = (tl_sql_stmt_impl *)pub;
     for (size_t i = 0; i < stmt->n_predicates; i++)
         tl_predicate_free(stmt->predicates[i]);
     for (size_t i = 0; i < stmt->n_columns; i++)
@@ -63,9 +60,15 @@ void tl_sql_stmt_free(tl_sql_stmt *pub)
     tl_free(stmt->tables);
     tl_free(stmt->types);
     tl_free(stmt->options);
-    tl_arena arena = stmt->arena;
-    tl_free(stmt);
-    tl_arena_deinit(&arena);
+    tl_arena_deinit(&stmt->arena);
+}
+
+void tl_sql_stmt_free(tl_sql_stmt *pub)
+{
+    if (pub == NULL)
+        return;
+    tl_sql__stmt_deinit((tl_sql_stmt_impl *)pub);
+    tl_free(pub);
 }
 
 /* ---- prepare ---- */

@@ -1,0 +1,22 @@
+# libduckdb is loaded when a batch query first needs it, never linked: the same program works with and without it.
+# Nothing of it is needed to build. If script/fetch-duckdb has brought it, its place is a last resort of the search at run time
+# (src/sql/duck_load.c), and `cmake --install` puts it beside our own libraries when TL_INSTALL_DUCKDB is on.
+if(DEFINED ENV{TL_DUCKDB_DIR})
+  set(tl_duckdb_dir $ENV{TL_DUCKDB_DIR})
+elseif(DEFINED ENV{XDG_CACHE_HOME})
+  set(tl_duckdb_dir $ENV{XDG_CACHE_HOME}/tidelake/duckdb)
+else()
+  set(tl_duckdb_dir $ENV{HOME}/.cache/tidelake/duckdb)
+endif()
+set(TL_DUCKDB_DIR ${tl_duckdb_dir} CACHE PATH "Folder with libduckdb.so (script/fetch-duckdb brings it)")
+option(TL_INSTALL_DUCKDB "Install libduckdb beside Tidelake's libraries" OFF)
+if(EXISTS ${TL_DUCKDB_DIR}/libduckdb.so)
+  message(STATUS "libduckdb: ${TL_DUCKDB_DIR}")
+  target_compile_definitions(tl_sql PRIVATE TL_DUCKDB_DEFAULT="${TL_DUCKDB_DIR}/libduckdb.so")
+  if(TL_INSTALL_DUCKDB)
+    include(GNUInstallDirs)
+    install(FILES ${TL_DUCKDB_DIR}/libduckdb.so DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  endif()
+else()
+  message(STATUS "libduckdb: not there (script/fetch-duckdb brings it); batch joins, aggregates and sorts will need it")
+endif()
