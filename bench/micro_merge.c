@@ -119,7 +119,8 @@ static void bench_sort(const char *name, const char *type_text, int64_t rows, ui
         tl_rowref *refs = NULL;
         uint32_t *starts = NULL;
         double from = cpu_seconds();
-        check(tl_merge_sort_groups(engine, &key_column, 1, (const tl_batch *const *)batches, n_batches, &refs, &starts, &n_groups, &err));
+        check(tl_merge_sort_groups(engine, &key_column, 1, (const tl_batch *const *)batches, n_batches, &refs, &starts,
+                                   &n_groups, &err));
         double seconds = cpu_seconds() - from;
         best = seconds < best ? seconds : best;
         tl_free(refs);
@@ -149,11 +150,13 @@ static int by_value(const void *a, const void *b)
 }
 
 /* A sorted run of `rows` rows; `stretch` keys in a row are its own. */
-static run_batches make_run(const tl_type *type, int64_t rows, int run, int n_runs, int64_t stretch, int null_percent, int64_t *seq)
+static run_batches make_run(const tl_type *type, int64_t rows, int run, int n_runs, int64_t stretch, int null_percent,
+                            int64_t *seq)
 {
     int64_t *keys = malloc((size_t)rows * sizeof *keys);
     for (int64_t i = 0; i < rows; i++)
-        keys[i] = stretch > 0 ? (i / stretch * n_runs + run) * stretch + i % stretch : (int64_t)(next_random() % (uint64_t)(rows * 2));
+        keys[i] = stretch > 0 ? (i / stretch * n_runs + run) * stretch + i % stretch
+                              : (int64_t)(next_random() % (uint64_t)(rows * 2));
     qsort(keys, (size_t)rows, sizeof *keys, by_value);
     int64_t n = 0;
     for (int64_t i = 0; i < rows; i++) /* unique within the run */
@@ -176,8 +179,8 @@ static tl_reader *read_run(const tl_type *type, const run_batches *run)
     return reader;
 }
 
-static void bench_merge(const char *name, const char *type_text, const char *const *options, int n_runs, int64_t rows, int64_t stretch,
-                        int null_percent)
+static void bench_merge(const char *name, const char *type_text, const char *const *options, int n_runs, int64_t rows,
+                        int64_t stretch, int null_percent)
 {
     if (strstr(name, only) == NULL)
         return;
@@ -253,15 +256,28 @@ int main(int argc, char **argv)
     bench_merge("deduplicate, 5 columns, STRING key", text_key, NULL, n_runs, 200000, 0, 0);
     bench_merge("deduplicate, stretches of 10000", five, NULL, n_runs, 200000, 10000, 0);
     bench_merge("deduplicate, one run", five, NULL, 1, 1000000, 0, 0);
-    const char *const sum[] = {"merge-engine", "aggregation", "fields.a.aggregate-function", "sum", "fields.b.aggregate-function", "max",
-                               "fields.d.aggregate-function", "sum", NULL};
+    const char *const sum[] = {"merge-engine",
+                               "aggregation",
+                               "fields.a.aggregate-function",
+                               "sum",
+                               "fields.b.aggregate-function",
+                               "max",
+                               "fields.d.aggregate-function",
+                               "sum",
+                               NULL};
     bench_merge("aggregation: sum, max, last, sum", five, sum, n_runs, 200000, 0, 0);
     char *wide = wide_type();
     const char *const partial[] = {"merge-engine", "partial-update", NULL};
     bench_merge("partial-update, 30 columns, 60 % NULL", wide, partial, n_runs, 50000, 0, 60);
-    const char *const groups[] = {"merge-engine", "partial-update", "fields.g0.sequence-group", "c0,c1,c2,c3,c4,c5,c6,c7,c8,c9",
-                                  "fields.g1.sequence-group", "c10,c11,c12,c13,c14,c15,c16,c17,c18,c19", "fields.g2.sequence-group",
-                                  "c20,c21,c22,c23,c24,c25,c26,c27,c28,c29", NULL};
+    const char *const groups[] = {"merge-engine",
+                                  "partial-update",
+                                  "fields.g0.sequence-group",
+                                  "c0,c1,c2,c3,c4,c5,c6,c7,c8,c9",
+                                  "fields.g1.sequence-group",
+                                  "c10,c11,c12,c13,c14,c15,c16,c17,c18,c19",
+                                  "fields.g2.sequence-group",
+                                  "c20,c21,c22,c23,c24,c25,c26,c27,c28,c29",
+                                  NULL};
     bench_merge("partial-update, 30 columns in 3 groups", wide, groups, n_runs, 50000, 0, 60);
     tl_free(wide);
     return 0;

@@ -55,7 +55,8 @@ static bool next_token(tl_bytes_view text, size_t *at, const char *delimiter, tl
     if (*at > text.len)
         return false;
     const uint8_t *from = text.data + *at, *end = text.data + text.len;
-    const uint8_t *hit = *at == text.len ? NULL : memmem(from, (size_t)(end - from), len == 0 ? " " : delimiter, len == 0 ? 1 : len);
+    const uint8_t *hit =
+        *at == text.len ? NULL : memmem(from, (size_t)(end - from), len == 0 ? " " : delimiter, len == 0 ? 1 : len);
     *out = (tl_bytes_view){from, (size_t)((hit == NULL ? end : hit) - from)};
     *at = hit == NULL ? text.len + 1 : (size_t)(hit - text.data) + (len == 0 ? 1 : len);
     return true;
@@ -169,7 +170,8 @@ static tl_status reduce_group(bytes_reduce *r, uint32_t g)
         if (action == ACT_SET || (r->acc.null && !null))
             r->acc = (text_value){null, true, input};
         else if (!null)
-            TL_TRY(r->col->rule->fn == AGG_LISTAGG ? listagg(r, input, action == ACT_ADD_LATE) : unite(r, input, action == ACT_ADD_LATE));
+            TL_TRY(r->col->rule->fn == AGG_LISTAGG ? listagg(r, input, action == ACT_ADD_LATE)
+                                                   : unite(r, input, action == ACT_ADD_LATE));
     }
     return TL_OK;
 }

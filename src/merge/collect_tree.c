@@ -50,7 +50,8 @@ static tl_status advance(merge_reader *m, uint32_t row, tl_error *err)
 static bool continues_group(const merge_reader *m)
 {
     const tree_slot *slot = &m->tree.slots[m->tree.winner];
-    return slot->head == m->group_keys->fixed[m->group_row] && tl_keys_compare(slot->keys, slot->row, m->group_keys, m->group_row) == 0;
+    return slot->head == m->group_keys->fixed[m->group_row] &&
+           tl_keys_compare(slot->keys, slot->row, m->group_keys, m->group_row) == 0;
 }
 
 static tl_status add_winner(merge_reader *m, tl_error *err)

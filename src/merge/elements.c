@@ -143,12 +143,14 @@ void tl_merge__index_add(element_index *index, uint32_t position, uint64_t hash)
     *head = position + 1;
 }
 
-uint32_t tl_merge__index_find(const element_index *index, const element_list *list, const element_key *key, tl_rowref item, uint64_t hash)
+uint32_t tl_merge__index_find(const element_index *index, const element_list *list, const element_key *key, tl_rowref item,
+                              uint64_t hash)
 {
     if (index->n_heads == 0)
         return UINT32_MAX;
     for (uint32_t p = index->heads[hash & (index->n_heads - 1)]; p != 0; p = index->next[p - 1])
-        if (index->hashes[p - 1] == hash && list->items[p - 1].row != TL_ROW_NULL && tl_merge__element_equal(key, list->items[p - 1], item))
+        if (index->hashes[p - 1] == hash && list->items[p - 1].row != TL_ROW_NULL &&
+            tl_merge__element_equal(key, list->items[p - 1], item))
             return p - 1;
     return UINT32_MAX;
 }

@@ -52,6 +52,7 @@ tl_status tl_merge__index_reset(element_index *index, uint32_t n, tl_error *err)
 /** Add the item at `position` of the list. */
 void tl_merge__index_add(element_index *index, uint32_t position, uint64_t hash);
 /** Position of an item of the list that equals `item` and is not removed; UINT32_MAX: none. */
-uint32_t tl_merge__index_find(const element_index *index, const element_list *list, const element_key *key, tl_rowref item, uint64_t hash);
+uint32_t tl_merge__index_find(const element_index *index, const element_list *list, const element_key *key, tl_rowref item,
+                              uint64_t hash);
 
 #endif

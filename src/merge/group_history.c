@@ -259,8 +259,8 @@ static tl_status alloc_walker(walker *w)
     w->refs = tl_arena_alloc(arena, cap * sizeof *w->refs);
     w->free_actions = tl_arena_alloc(arena, cap);
     w->starts = tl_arena_alloc(arena, (n_records + 1) * sizeof *w->starts);
-    bool ok = w->columns != NULL && w->states != NULL && w->group_actions != NULL && w->out->groups != NULL && w->refs != NULL &&
-              w->free_actions != NULL && w->starts != NULL;
+    bool ok = w->columns != NULL && w->states != NULL && w->group_actions != NULL && w->out->groups != NULL &&
+              w->refs != NULL && w->free_actions != NULL && w->starts != NULL;
     for (int32_t s = 0; ok && s < w->n_groups; s++) {
         group_result *result = &w->out->groups[s];
         result->sequence = tl_arena_alloc(arena, n_records * sizeof *result->sequence);

@@ -125,9 +125,10 @@ static tl_status first_adds(merge_call *call, const tl_rowref **out)
         for (uint32_t r = groups->starts[g]; r < groups->starts[g + 1]; r++) {
             bool retract = tl_kind_is_retract(merge_kind(call, groups->refs[r]));
             if (retract && called && !call->engine->ignore_delete)
-                return tl_error_set(call->err, TL_E_INVALID,
-                                    "By default, First row merge engine can not accept DELETE/UPDATE_BEFORE records. You can config "
-                                    "'ignore-delete' to ignore the DELETE/UPDATE_BEFORE records.");
+                return tl_error_set(
+                    call->err, TL_E_INVALID,
+                    "By default, First row merge engine can not accept DELETE/UPDATE_BEFORE records. You can config "
+                    "'ignore-delete' to ignore the DELETE/UPDATE_BEFORE records.");
             if (!retract && !found)
                 refs[g] = groups->refs[r];
             found = found || !retract;
@@ -164,7 +165,8 @@ static tl_status check_not_null(merge_call *call, const merge_history *history)
             bool raw = !call->always_call && call->groups->starts[g + 1] - call->groups->starts[g] == 1;
             for (uint32_t e = view->starts[g]; !raw && e < view->starts[g + 1]; e++) {
                 uint8_t action = merge_action_at(view, e);
-                if ((action == ACT_SET || (action == ACT_ADD && adds_count)) && tl_col_is_null(srcs[view->refs[e].src], view->refs[e].row))
+                if ((action == ACT_SET || (action == ACT_ADD && adds_count)) &&
+                    tl_col_is_null(srcs[view->refs[e].src], view->refs[e].row))
                     return tl_error_set(call->err, TL_E_INVALID, "Field %d can not be null (column '%s')", c, field->name);
             }
         }
@@ -272,7 +274,8 @@ static tl_status run_call(merge_call *call, tl_batch **out)
     return take_records(call, refs, out);
 }
 
-tl_status tl_merge_groups(const tl_merge_engine *engine, const tl_groups *groups, bool always_call, tl_batch **out, tl_error *err)
+tl_status tl_merge_groups(const tl_merge_engine *engine, const tl_groups *groups, bool always_call, tl_batch **out,
+                          tl_error *err)
 {
     merge_call call = {.engine = engine, .groups = groups, .always_call = always_call, .err = err};
     tl_status status = run_call(&call, out);

@@ -77,13 +77,14 @@ static bool walk_raw(const merge_call *call, uint32_t g, entries *e, merge_histo
 
 static tl_status refuse_delete(const merge_call *call)
 {
-    return tl_error_set(call->err, TL_E_INVALID,
-                        "By default, Partial update can not accept delete records, you can choose one of the following solutions: "
-                        "1. Configure 'ignore-delete' to ignore delete records. "
-                        "2. Configure 'partial-update.remove-record-on-delete' to remove the whole row when receiving delete records. "
-                        "3. Configure 'sequence-group's to retract partial columns. Also configure "
-                        "'partial-update.remove-record-on-sequence-group' to remove the whole row when receiving deleted records of "
-                        "`specified sequence group`.");
+    return tl_error_set(
+        call->err, TL_E_INVALID,
+        "By default, Partial update can not accept delete records, you can choose one of the following solutions: "
+        "1. Configure 'ignore-delete' to ignore delete records. "
+        "2. Configure 'partial-update.remove-record-on-delete' to remove the whole row when receiving delete records. "
+        "3. Configure 'sequence-group's to retract partial columns. Also configure "
+        "'partial-update.remove-record-on-sequence-group' to remove the whole row when receiving deleted records of "
+        "`specified sequence group`.");
 }
 
 /* partial-update without sequence groups. */
@@ -162,7 +163,8 @@ tl_status tl_merge__history(merge_call *call, merge_history *out)
         e.starts[g] = e.n;
         if (walk_raw(call, g, &e, out))
             continue;
-        TL_TRY(engine->kind == TL_ENGINE_AGGREGATION ? walk_aggregation(call, g, &e, out) : walk_partial_update(call, g, &e, out));
+        TL_TRY(engine->kind == TL_ENGINE_AGGREGATION ? walk_aggregation(call, g, &e, out)
+                                                     : walk_partial_update(call, g, &e, out));
     }
     e.starts[groups->n_groups] = e.n;
     out->free = (merge_view){e.refs, e.starts, groups->n_groups, e.actions};

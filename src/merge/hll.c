@@ -33,7 +33,7 @@ enum { TYPE_4, TYPE_6, TYPE_8 };
 typedef struct hll {
     hll_mode mode;
     int lg_k;
-    int type; /* of the form that was read */
+    int type;          /* of the form that was read */
     uint32_t *coupons; /* 0: empty place */
     int lg_size;
     uint32_t count;
@@ -408,7 +408,8 @@ static tl_status read_sketch(const work *w, tl_bytes_view in, hll *out)
     if (in.len < 8)
         return corrupt(w, "shorter than its preamble");
     hll_mode mode = in.data[7] & 3;
-    if (in.data[1] != 1 || in.data[2] != 7 || mode > MODE_HLL || (in.data[0] & 0x3f) != preambles[mode] || in.len < 4 * (size_t)preambles[mode])
+    if (in.data[1] != 1 || in.data[2] != 7 || mode > MODE_HLL || (in.data[0] & 0x3f) != preambles[mode] ||
+        in.len < 4 * (size_t)preambles[mode])
         return corrupt(w, "wrong preamble");
     *out = (hll){.lg_k = in.data[3]};
     if (out->lg_k < LG_K_MIN || out->lg_k > LG_K_MAX)
@@ -473,7 +474,8 @@ static tl_status unite(const work *w, const hll *source, hll *state, int lg_max)
 
 static void put_head(uint8_t *head, int preamble, const hll *h, int lg_size, int flags, int byte6, hll_mode mode)
 {
-    const uint8_t bytes[8] = {(uint8_t)preamble, 1, 7, (uint8_t)h->lg_k, (uint8_t)lg_size, (uint8_t)flags, (uint8_t)byte6, (uint8_t)mode};
+    const uint8_t bytes[8] = {(uint8_t)preamble, 1, 7, (uint8_t)h->lg_k, (uint8_t)lg_size, (uint8_t)flags, (uint8_t)byte6,
+                              (uint8_t)mode};
     memcpy(head, bytes, sizeof bytes);
 }
 

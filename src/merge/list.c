@@ -19,9 +19,9 @@ typedef struct list_value {
 
 typedef struct list_reduce {
     const merge_column *col;
-    element_key key;             /* what makes elements equal */
-    const tl_column **elements;  /* by source: children[0] of the column */
-    const tl_column **values;    /* by source: children[1] of a map */
+    element_key key;            /* what makes elements equal */
+    const tl_column **elements; /* by source: children[0] of the column */
+    const tl_column **values;   /* by source: children[1] of a map */
     list_value acc, input;
     element_index index;
     /* result */
@@ -500,7 +500,8 @@ static tl_status reduce_groups(list_reduce *r, uint8_t *valid)
             r->items.n += r->acc.list.n;
         }
         if (status == TL_OK && r->items.n > INT32_MAX)
-            status = tl_error_set(r->col->err, TL_E_LIMIT, "column '%s': more than 2^31-1 elements in a batch", r->col->field->name);
+            status =
+                tl_error_set(r->col->err, TL_E_LIMIT, "column '%s': more than 2^31-1 elements in a batch", r->col->field->name);
         r->result->offsets[g + 1] = (int32_t)r->items.n;
     }
     tl_merge__elements_deinit(&keys);
@@ -544,10 +545,12 @@ static tl_status build_children(list_reduce *r)
     const tl_type *type = r->col->field->type;
     if (r->col->rule->fn == AGG_NESTED_PARTIAL_UPDATE)
         return gather_composites(r, &r->result->children[0]);
-    TL_TRY(tl_column_gather_multi(type->fields[0].type, r->elements, r->items.items, r->items.n, &r->result->children[0], r->col->err));
+    TL_TRY(tl_column_gather_multi(type->fields[0].type, r->elements, r->items.items, r->items.n, &r->result->children[0],
+                                  r->col->err));
     if (r->result->n_children < 2)
         return TL_OK;
-    return tl_column_gather_multi(type->fields[1].type, r->values, r->items.items, r->items.n, &r->result->children[1], r->col->err);
+    return tl_column_gather_multi(type->fields[1].type, r->values, r->items.items, r->items.n, &r->result->children[1],
+                                  r->col->err);
 }
 
 /* ---- setting up ---- */
@@ -567,7 +570,8 @@ static tl_status load_sources(list_reduce *r)
         r->elements[k] = src->children[0];
         r->values[k] = src->n_children > 1 ? src->children[1] : NULL;
         for (size_t c = 0; c < n_key; c++)
-            r->key.cols[c * n + k] = rule->n_nested_key > 0 ? src->children[0]->children[rule->nested_key[c]] : src->children[0];
+            r->key.cols[c * n + k] =
+                rule->n_nested_key > 0 ? src->children[0]->children[rule->nested_key[c]] : src->children[0];
     }
     const tl_type *element = col->field->type->fields[0].type;
     r->n_fields = element->kind == TL_ROW ? element->n_fields : 0;

@@ -50,19 +50,19 @@ typedef struct column_rule {
     agg_fn fn;     /* RULE_AGGREGATE */
     const char *fn_name;
     bool ignore_retract;
-    bool distinct;         /* listagg, collect */
-    char *delimiter;       /* listagg */
-    int32_t *nested_key;   /* nested_update, nested_partial_update: fields of the element ROW */
+    bool distinct;       /* listagg, collect */
+    char *delimiter;     /* listagg */
+    int32_t *nested_key; /* nested_update, nested_partial_update: fields of the element ROW */
     int32_t n_nested_key;
-    int32_t count_limit;   /* nested_update */
-    int32_t ts_field;      /* merge_map_with_keytime: field of the value ROW */
+    int32_t count_limit; /* nested_update */
+    int32_t ts_field;    /* merge_map_with_keytime: field of the value ROW */
 } column_rule;
 
 typedef struct sequence_group {
     int32_t *columns; /* sequence columns, in the order of comparison */
     int32_t n_columns;
-    bool removes;     /* a newer -D removes the whole record */
-    bool aggregates;  /* some member has an aggregate function */
+    bool removes;    /* a newer -D removes the whole record */
+    bool aggregates; /* some member has an aggregate function */
 } sequence_group;
 
 struct tl_merge_engine {
@@ -105,11 +105,11 @@ bool tl_merge__is_group_key(const char *key, tl_bytes_view *names);
 
 /* What a record does to a column. */
 typedef enum merge_action {
-    ACT_ADD,         /* acc = agg(acc, value) */
-    ACT_ADD_LATE,    /* older than what its sequence group has: acc = agg(value, acc) */
-    ACT_RETRACT,     /* acc = retract(acc, value) */
+    ACT_ADD,      /* acc = agg(acc, value) */
+    ACT_ADD_LATE, /* older than what its sequence group has: acc = agg(value, acc) */
+    ACT_RETRACT,  /* acc = retract(acc, value) */
     ACT_RETRACT_LATE,
-    ACT_SET,         /* acc = value, be it NULL */
+    ACT_SET, /* acc = value, be it NULL */
     ACT_NONE
 } merge_action;
 
@@ -129,9 +129,9 @@ typedef struct group_result {
 } group_result;
 
 typedef struct merge_history {
-    merge_view free;       /* columns outside of sequence groups */
-    group_result *groups;  /* by sequence group */
-    uint8_t *kinds;        /* of the results */
+    merge_view free;      /* columns outside of sequence groups */
+    group_result *groups; /* by sequence group */
+    uint8_t *kinds;       /* of the results */
     int64_t *seqs;
 } merge_history;
 
@@ -140,10 +140,10 @@ typedef struct merge_call {
     const tl_merge_engine *engine;
     const tl_groups *groups;
     bool always_call;
-    tl_arena arena;             /* scratch, freed at the end of the call */
-    const uint8_t **row_kinds;  /* by source; NULL entries: all +I */
-    const tl_column **srcs;     /* scratch: one column of all sources */
-    tl_rowref *last;            /* last record of each group; made on demand */
+    tl_arena arena;            /* scratch, freed at the end of the call */
+    const uint8_t **row_kinds; /* by source; NULL entries: all +I */
+    const tl_column **srcs;    /* scratch: one column of all sources */
+    tl_rowref *last;           /* last record of each group; made on demand */
     tl_error *err;
 } merge_call;
 
@@ -203,7 +203,7 @@ static inline bool merge_is_null(const merge_column *col, tl_rowref ref)
 /* ---- order ---- */
 
 /** As tl_merge_order_records(); `buffer` for the order of the write buffer, which is ascending whatever the options say. */
-tl_status tl_merge__order_records(const tl_merge_engine *engine, bool buffer, const tl_batch *const *sources, tl_rowref *refs, uint32_t n,
-                                  tl_error *err);
+tl_status tl_merge__order_records(const tl_merge_engine *engine, bool buffer, const tl_batch *const *sources, tl_rowref *refs,
+                                  uint32_t n, tl_error *err);
 
 #endif

@@ -16,60 +16,60 @@ static tl_status division_by_zero(const merge_column *col)
  * One kernel: T the element type. STEP statements work on `acc`, `v` (T) and `has` (whether acc holds a value); an empty
  * acc takes the input. RETRACT and RETRACT_EMPTY are what a retraction does with and without a value.
  */
-#define DEFINE_REDUCE(NAME, T, ADD, RETRACT, RETRACT_EMPTY)                                                                      \
-    static tl_status NAME(const merge_column *col, void *restrict values, uint8_t *restrict valid)                               \
-    {                                                                                                                            \
-        const merge_view *view = col->view;                                                                                      \
-        T *restrict out = values;                                                                                                \
-        for (uint32_t g = 0; g < view->n_groups; g++) {                                                                          \
-            T acc = 0;                                                                                                           \
-            bool has = false;                                                                                                    \
-            for (uint32_t e = view->starts[g]; e < view->starts[g + 1]; e++) {                                                   \
-                tl_rowref ref = view->refs[e];                                                                                   \
-                uint8_t action = merge_action_at(view, e);                                                                       \
-                const tl_column *in = col->srcs[ref.src];                                                                        \
-                bool null = tl_col_is_null(in, ref.row);                                                                         \
-                if (action == ACT_SET)                                                                                           \
-                    has = false;                                                                                                 \
-                if (null || action == ACT_NONE)                                                                                  \
-                    continue;                                                                                                    \
-                T v = ((const T *)in->values)[ref.row];                                                                          \
-                if (action == ACT_RETRACT || action == ACT_RETRACT_LATE) {                                                       \
-                    if (col->rule->ignore_retract)                                                                               \
-                        continue;                                                                                                \
-                    if (has) {                                                                                                   \
-                        RETRACT;                                                                                                 \
-                    } else {                                                                                                     \
-                        RETRACT_EMPTY;                                                                                           \
-                    }                                                                                                            \
-                } else if (has) {                                                                                                \
-                    ADD;                                                                                                         \
-                } else {                                                                                                         \
-                    acc = v;                                                                                                     \
-                    has = true;                                                                                                  \
-                }                                                                                                                \
-            }                                                                                                                    \
-            out[g] = has ? acc : 0;                                                                                              \
-            valid[g] = has;                                                                                                      \
-        }                                                                                                                        \
-        return TL_OK;                                                                                                            \
+#define DEFINE_REDUCE(NAME, T, ADD, RETRACT, RETRACT_EMPTY)                                        \
+    static tl_status NAME(const merge_column *col, void *restrict values, uint8_t *restrict valid) \
+    {                                                                                              \
+        const merge_view *view = col->view;                                                        \
+        T *restrict out = values;                                                                  \
+        for (uint32_t g = 0; g < view->n_groups; g++) {                                            \
+            T acc = 0;                                                                             \
+            bool has = false;                                                                      \
+            for (uint32_t e = view->starts[g]; e < view->starts[g + 1]; e++) {                     \
+                tl_rowref ref = view->refs[e];                                                     \
+                uint8_t action = merge_action_at(view, e);                                         \
+                const tl_column *in = col->srcs[ref.src];                                          \
+                bool null = tl_col_is_null(in, ref.row);                                           \
+                if (action == ACT_SET)                                                             \
+                    has = false;                                                                   \
+                if (null || action == ACT_NONE)                                                    \
+                    continue;                                                                      \
+                T v = ((const T *)in->values)[ref.row];                                            \
+                if (action == ACT_RETRACT || action == ACT_RETRACT_LATE) {                         \
+                    if (col->rule->ignore_retract)                                                 \
+                        continue;                                                                  \
+                    if (has) {                                                                     \
+                        RETRACT;                                                                   \
+                    } else {                                                                       \
+                        RETRACT_EMPTY;                                                             \
+                    }                                                                              \
+                } else if (has) {                                                                  \
+                    ADD;                                                                           \
+                } else {                                                                           \
+                    acc = v;                                                                       \
+                    has = true;                                                                    \
+                }                                                                                  \
+            }                                                                                      \
+            out[g] = has ? acc : 0;                                                                \
+            valid[g] = has;                                                                        \
+        }                                                                                          \
+        return TL_OK;                                                                              \
     }
 
 /* Wrapping integers: computed as unsigned of the same width. */
-#define DEFINE_INTEGER(BITS)                                                                                                     \
-    DEFINE_REDUCE(sum_i##BITS, int##BITS##_t, acc = (int##BITS##_t)((uint##BITS##_t)acc + (uint##BITS##_t)v),                    \
-                  acc = (int##BITS##_t)((uint##BITS##_t)acc - (uint##BITS##_t)v),                                                \
-                  (acc = (int##BITS##_t)(0 - (uint##BITS##_t)v), has = true))                                                    \
-    DEFINE_REDUCE(product_i##BITS, int##BITS##_t, acc = (int##BITS##_t)((uint64_t)acc * (uint64_t)v), if (v == 0)                \
-                  return division_by_zero(col);                                                                                  \
+#define DEFINE_INTEGER(BITS)                                                                                  \
+    DEFINE_REDUCE(sum_i##BITS, int##BITS##_t, acc = (int##BITS##_t)((uint##BITS##_t)acc + (uint##BITS##_t)v), \
+                  acc = (int##BITS##_t)((uint##BITS##_t)acc - (uint##BITS##_t)v),                             \
+                  (acc = (int##BITS##_t)(0 - (uint##BITS##_t)v), has = true))                                 \
+    DEFINE_REDUCE(product_i##BITS, int##BITS##_t, acc = (int##BITS##_t)((uint64_t)acc * (uint64_t)v),         \
+                  if (v == 0) return division_by_zero(col);                                                   \
                   acc = (int##BITS##_t)(v == -1 ? (int##BITS##_t)(0 - (uint##BITS##_t)acc) : acc / v), (void)0)
 DEFINE_INTEGER(8)
 DEFINE_INTEGER(16)
 DEFINE_INTEGER(32)
 DEFINE_INTEGER(64)
 
-#define DEFINE_FLOAT(NAME, T)                                                                                                    \
-    DEFINE_REDUCE(sum_##NAME, T, acc = acc + v, acc = acc - v, (acc = -v, has = true))                                           \
+#define DEFINE_FLOAT(NAME, T)                                                          \
+    DEFINE_REDUCE(sum_##NAME, T, acc = acc + v, acc = acc - v, (acc = -v, has = true)) \
     DEFINE_REDUCE(product_##NAME, T, acc = acc * v, acc = acc / v, (void)0)
 DEFINE_FLOAT(f32, float)
 DEFINE_FLOAT(f64, double)
@@ -88,8 +88,8 @@ static bool subtract_i128(tl_i128 a, tl_i128 b, int precision, tl_i128 *out)
 {
     return !__builtin_sub_overflow(a, b, out) && tl_merge__decimal_fits(*out, precision);
 }
-DEFINE_REDUCE(sum_d128, tl_i128, has = add_i128(acc, v, DECIMAL_PRECISION, &acc), has = subtract_i128(acc, v, DECIMAL_PRECISION, &acc),
-              has = subtract_i128(0, v, DECIMAL_PRECISION, &acc))
+DEFINE_REDUCE(sum_d128, tl_i128, has = add_i128(acc, v, DECIMAL_PRECISION, &acc),
+              has = subtract_i128(acc, v, DECIMAL_PRECISION, &acc), has = subtract_i128(0, v, DECIMAL_PRECISION, &acc))
 
 /* Both decimal widths. */
 static tl_status divide_decimal(const merge_column *col, tl_i128 a, tl_i128 b, tl_i128 *out, bool *has)
@@ -98,31 +98,32 @@ static tl_status divide_decimal(const merge_column *col, tl_i128 a, tl_i128 b, t
     if (how == DECIMAL_BY_ZERO)
         return division_by_zero(col);
     if (how == DECIMAL_ENDLESS)
-        return tl_error_set(col->err, TL_E_INVALID, "column '%s': product cannot retract: the quotient has no exact decimal form",
-                            col->field->name);
+        return tl_error_set(col->err, TL_E_INVALID,
+                            "column '%s': product cannot retract: the quotient has no exact decimal form", col->field->name);
     *has = how == DECIMAL_DIVIDED;
     return TL_OK;
 }
 
-#define DEFINE_DECIMAL_PRODUCT(NAME, T)                                                                                          \
-    DEFINE_REDUCE(NAME, T, tl_i128 wide = 0; has = tl_merge__decimal_multiply(acc, v, DECIMAL_SCALE, DECIMAL_PRECISION, &wide);  \
+#define DEFINE_DECIMAL_PRODUCT(NAME, T)                                                              \
+    DEFINE_REDUCE(NAME, T, tl_i128 wide = 0;                                                         \
+                  has = tl_merge__decimal_multiply(acc, v, DECIMAL_SCALE, DECIMAL_PRECISION, &wide); \
                   acc = (T)wide, tl_i128 wide = 0; TL_TRY(divide_decimal(col, acc, v, &wide, &has)); acc = (T)wide, (void)0)
 DEFINE_DECIMAL_PRODUCT(product_d64, int64_t)
 DEFINE_DECIMAL_PRODUCT(product_d128, tl_i128)
 
 /* The whole column without NULLs, retractions or resets: sums of integers in a tight loop. */
-#define DEFINE_PLAIN_SUM(NAME, T, U)                                                                                             \
-    static void NAME(const merge_column *col, void *restrict values)                                                             \
-    {                                                                                                                            \
-        const merge_view *view = col->view;                                                                                      \
-        T *restrict out = values;                                                                                                \
-        uint32_t e = view->starts[0];                                                                                            \
-        for (uint32_t g = 0; g < view->n_groups; g++) {                                                                          \
-            U acc = 0;                                                                                                           \
-            for (; e < view->starts[g + 1]; e++)                                                                                 \
-                acc += ((const U *)col->srcs[view->refs[e].src]->values)[view->refs[e].row];                                     \
-            out[g] = (T)acc;                                                                                                     \
-        }                                                                                                                        \
+#define DEFINE_PLAIN_SUM(NAME, T, U)                                                         \
+    static void NAME(const merge_column *col, void *restrict values)                         \
+    {                                                                                        \
+        const merge_view *view = col->view;                                                  \
+        T *restrict out = values;                                                            \
+        uint32_t e = view->starts[0];                                                        \
+        for (uint32_t g = 0; g < view->n_groups; g++) {                                      \
+            U acc = 0;                                                                       \
+            for (; e < view->starts[g + 1]; e++)                                             \
+                acc += ((const U *)col->srcs[view->refs[e].src]->values)[view->refs[e].row]; \
+            out[g] = (T)acc;                                                                 \
+        }                                                                                    \
     }
 DEFINE_PLAIN_SUM(plain_sum_i32, int32_t, uint32_t)
 DEFINE_PLAIN_SUM(plain_sum_i64, int64_t, uint64_t)

@@ -12,7 +12,16 @@
 #define GROUP_SUFFIX ".sequence-group"
 
 /* What type of column a function takes. */
-typedef enum fn_domain { DOMAIN_ANY, DOMAIN_NUMERIC, DOMAIN_BOOLEAN, DOMAIN_STRING, DOMAIN_BYTES, DOMAIN_ARRAY, DOMAIN_MAP, DOMAIN_TABLE } fn_domain;
+typedef enum fn_domain {
+    DOMAIN_ANY,
+    DOMAIN_NUMERIC,
+    DOMAIN_BOOLEAN,
+    DOMAIN_STRING,
+    DOMAIN_BYTES,
+    DOMAIN_ARRAY,
+    DOMAIN_MAP,
+    DOMAIN_TABLE
+} fn_domain;
 
 typedef struct fn_entry {
     const char *name;
@@ -63,8 +72,10 @@ bool tl_merge__find_function(const char *name, agg_fn *out)
 
 const char *tl_merge__function_names(void)
 {
-    return "bool_and, bool_or, collect, first_non_null_value, first_not_null_value, first_value, hll_sketch, last_non_null_value, "
-           "last_value, listagg, max, merge_map, merge_map_with_keytime, min, nested_partial_update, nested_update, primary-key, "
+    return "bool_and, bool_or, collect, first_non_null_value, first_not_null_value, first_value, hll_sketch, "
+           "last_non_null_value, "
+           "last_value, listagg, max, merge_map, merge_map_with_keytime, min, nested_partial_update, nested_update, "
+           "primary-key, "
            "product, rbm32, rbm64, sum, theta_sketch";
 }
 
@@ -86,7 +97,8 @@ tl_status tl_merge__parse_kind(const tl_options *options, tl_merge_engine_kind *
             return TL_OK;
         }
     }
-    return tl_error_set(err, TL_E_INVALID, "option 'merge-engine': '%s' is none of deduplicate, partial-update, aggregation, first-row", name);
+    return tl_error_set(err, TL_E_INVALID,
+                        "option 'merge-engine': '%s' is none of deduplicate, partial-update, aggregation, first-row", name);
 }
 
 bool tl_merge__option_true(const tl_options *options, const char *key)
@@ -238,7 +250,8 @@ static bool domain_fits(fn_domain domain, const tl_type *type)
 
 static tl_status check_domain(const fn_entry *entry, const tl_field *field, tl_error *err)
 {
-    static const char *const wanted[] = {"any type", "a numeric type", "BOOLEAN", "STRING", "VARBINARY", "ARRAY", "MAP", "ARRAY<ROW>"};
+    static const char *const wanted[] = {"any type",  "a numeric type", "BOOLEAN", "STRING",
+                                         "VARBINARY", "ARRAY",          "MAP",     "ARRAY<ROW>"};
     if (domain_fits(entry->domain, field->type))
         return TL_OK;
     TL_CLEANUP(tl_buf_deinit) tl_buf text = {0};
@@ -255,7 +268,8 @@ static tl_status configure_nested(column_rule *rule, const tl_field *field, cons
     TL_TRY(field_option(options, field->name, "nested-key", &keys, err));
     TL_TRY(field_option(options, field->name, "count-limit", &limit, err));
     if (limit != NULL)
-        TL_TRY(tl_error_wrap(err, tl_parse_int(limit, INT32_MIN, INT32_MAX, &count, err), "option 'fields.%s.count-limit'", field->name));
+        TL_TRY(tl_error_wrap(err, tl_parse_int(limit, INT32_MIN, INT32_MAX, &count, err), "option 'fields.%s.count-limit'",
+                             field->name));
     rule->count_limit = (int32_t)count;
     if (keys != NULL) {
         field_list list;
@@ -263,12 +277,13 @@ static tl_status configure_nested(column_rule *rule, const tl_field *field, cons
         rule->nested_key = list.idx;
         rule->n_nested_key = list.n;
         if (list.n_missing > 0)
-            return tl_error_set(err, TL_E_INVALID, "option 'fields.%s.nested-key': '%s' names a field that the nested rows do not have",
+            return tl_error_set(err, TL_E_INVALID,
+                                "option 'fields.%s.nested-key': '%s' names a field that the nested rows do not have",
                                 field->name, keys);
     }
     if (rule->fn == AGG_NESTED_PARTIAL_UPDATE && rule->n_nested_key == 0)
-        return tl_error_set(err, TL_E_INVALID, "column '%s': nested_partial_update needs the option 'fields.%s.nested-key'", field->name,
-                            field->name);
+        return tl_error_set(err, TL_E_INVALID, "column '%s': nested_partial_update needs the option 'fields.%s.nested-key'",
+                            field->name, field->name);
     return TL_OK;
 }
 
@@ -276,16 +291,18 @@ static tl_status configure_keytime(column_rule *rule, const tl_field *field, con
 {
     const tl_type *value = field->type->fields[1].type;
     if (value->kind != TL_ROW || value->n_fields < 2)
-        return tl_error_set(err, TL_E_INVALID, "column '%s': merge_map_with_keytime takes a MAP whose values are ROWs of two fields or more",
+        return tl_error_set(err, TL_E_INVALID,
+                            "column '%s': merge_map_with_keytime takes a MAP whose values are ROWs of two fields or more",
                             field->name);
     const char *name = NULL;
     TL_TRY(field_option(options, field->name, "ts-field", &name, err));
     rule->ts_field = name == NULL ? value->n_fields - 1 : tl_type_field_index(value, name);
     if (rule->ts_field < 0)
-        return tl_error_set(err, TL_E_INVALID, "option 'fields.%s.ts-field': no field '%s' in the map's values", field->name, name);
+        return tl_error_set(err, TL_E_INVALID, "option 'fields.%s.ts-field': no field '%s' in the map's values", field->name,
+                            name);
     if (tl_type_phys(value->fields[rule->ts_field].type) != TL_PHYS_BYTES)
-        return tl_error_set(err, TL_E_INVALID, "column '%s': the time field '%s' of merge_map_with_keytime must be a string", field->name,
-                            value->fields[rule->ts_field].name);
+        return tl_error_set(err, TL_E_INVALID, "column '%s': the time field '%s' of merge_map_with_keytime must be a string",
+                            field->name, value->fields[rule->ts_field].name);
     return TL_OK;
 }
 
@@ -294,15 +311,17 @@ static tl_status configure_aggregate(column_rule *rule, const tl_field *field, c
 {
     const fn_entry *entry = find_function(fn_name);
     if (entry == NULL)
-        return tl_error_set(err, TL_E_INVALID, "column '%s': unknown aggregate function '%s'; there are: %s", field->name, fn_name,
-                            tl_merge__function_names());
+        return tl_error_set(err, TL_E_INVALID, "column '%s': unknown aggregate function '%s'; there are: %s", field->name,
+                            fn_name, tl_merge__function_names());
     rule->kind = RULE_AGGREGATE;
     rule->fn = entry->fn;
     rule->fn_name = entry->name;
     TL_TRY(field_flag(options, field->name, "ignore-retract", &rule->ignore_retract, err));
     if (rule->ignore_retract && tl_merge__option_true(options, "aggregation.remove-record-on-delete"))
-        return tl_error_set(err, TL_E_INVALID, "aggregation.remove-record-on-delete and fields.%s.ignore-retract have conflicting behavior "
-                            "so should not be enabled at the same time", field->name);
+        return tl_error_set(err, TL_E_INVALID,
+                            "aggregation.remove-record-on-delete and fields.%s.ignore-retract have conflicting behavior "
+                            "so should not be enabled at the same time",
+                            field->name);
     TL_TRY(check_domain(entry, field, err));
     if (entry->fn == AGG_LISTAGG || entry->fn == AGG_COLLECT)
         TL_TRY(field_flag(options, field->name, "distinct", &rule->distinct, err));
@@ -404,8 +423,8 @@ static tl_status configure_partial_update(tl_merge_engine *engine, const tl_opti
         if (fn == NULL)
             continue;
         if (rule->group < 0 && strcmp(fn, "last_non_null_value") != 0)
-            return tl_error_set(err, TL_E_INVALID, "Must use sequence group for aggregation functions but not found for field %s",
-                                field->name);
+            return tl_error_set(err, TL_E_INVALID,
+                                "Must use sequence group for aggregation functions but not found for field %s", field->name);
         if (rule->group < 0)
             continue; /* the same as overwriting */
         TL_TRY(configure_aggregate(rule, field, fn, options, err));
@@ -445,7 +464,8 @@ static tl_status configure_aggregation(tl_merge_engine *engine, const tl_options
 
 static tl_status configure_sequence_fields(tl_merge_engine *engine, const tl_options *options, tl_error *err)
 {
-    const char *names = tl_options_get(options, "sequence.field"), *order = tl_options_get(options, "sequence.field.sort-order");
+    const char *names = tl_options_get(options, "sequence.field"),
+               *order = tl_options_get(options, "sequence.field.sort-order");
     engine->sequence_descending = order != NULL && strcasecmp(order, "descending") == 0;
     if (names == NULL)
         return TL_OK;

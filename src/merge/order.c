@@ -96,8 +96,8 @@ static void order_few_by_seq(const tl_batch *const *sources, tl_rowref *refs, ui
     }
 }
 
-tl_status tl_merge__order_records(const tl_merge_engine *engine, bool buffer, const tl_batch *const *sources, tl_rowref *refs, uint32_t n,
-                                  tl_error *err)
+tl_status tl_merge__order_records(const tl_merge_engine *engine, bool buffer, const tl_batch *const *sources, tl_rowref *refs,
+                                  uint32_t n, tl_error *err)
 {
     if (engine->n_sequence_fields == 0 && n <= INSERTION_MAX) {
         order_few_by_seq(sources, refs, n);
@@ -115,7 +115,8 @@ tl_status tl_merge__order_records(const tl_merge_engine *engine, bool buffer, co
     return TL_OK;
 }
 
-tl_status tl_merge_order_records(const tl_merge_engine *engine, const tl_batch *const *sources, tl_rowref *refs, uint32_t n, tl_error *err)
+tl_status tl_merge_order_records(const tl_merge_engine *engine, const tl_batch *const *sources, tl_rowref *refs, uint32_t n,
+                                 tl_error *err)
 {
     return tl_merge__order_records(engine, /* buffer= */ false, sources, refs, n, err);
 }
@@ -236,8 +237,9 @@ static tl_status sort_buffer(buffer_sort *s, const int32_t *key_idx, int32_t n_k
     return TL_OK;
 }
 
-tl_status tl_merge_sort_groups(const tl_merge_engine *engine, const int32_t *key_idx, int32_t n_keys, const tl_batch *const *batches,
-                               uint32_t n_batches, tl_rowref **refs, uint32_t **starts, uint32_t *n_groups, tl_error *err)
+tl_status tl_merge_sort_groups(const tl_merge_engine *engine, const int32_t *key_idx, int32_t n_keys,
+                               const tl_batch *const *batches, uint32_t n_batches, tl_rowref **refs, uint32_t **starts,
+                               uint32_t *n_groups, tl_error *err)
 {
     buffer_sort s = {.engine = engine, .batches = batches, .n_batches = n_batches};
     int64_t n_rows = 0;

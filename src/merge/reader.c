@@ -139,7 +139,8 @@ bool tl_merge__ends_as_slice(const merge_reader *m)
     if (m->n_groups == 0 || m->n_refs != m->n_groups)
         return false;
     tl_rowref first = m->refs[0], last = m->refs[m->n_refs - 1];
-    return m->sources[last.src].retired && m->n_refs >= m->batch_rows / 8 && first.src == last.src && last.row - first.row == m->n_refs - 1;
+    return m->sources[last.src].retired && m->n_refs >= m->batch_rows / 8 && first.src == last.src &&
+           last.row - first.row == m->n_refs - 1;
 }
 
 /* ---- output ---- */
@@ -256,11 +257,12 @@ static bool alloc_reader(merge_reader *m, const tl_merge_spec *spec, uint32_t n)
     m->tree_scratch = tl_calloc(TL_MAX(n, 1), 2 * sizeof *m->tree_scratch);
     m->starts = tl_alloc(((size_t)m->batch_rows + 1) * sizeof *m->starts);
     m->round.limits = tl_calloc(TL_MAX(n, 1), sizeof *m->round.limits);
-    return m->key_idx != NULL && m->key_cols != NULL && m->tree.slots != NULL && m->tree.losers != NULL && m->tree_scratch != NULL &&
-           m->starts != NULL && m->round.limits != NULL;
+    return m->key_idx != NULL && m->key_cols != NULL && m->tree.slots != NULL && m->tree.losers != NULL &&
+           m->tree_scratch != NULL && m->starts != NULL && m->round.limits != NULL;
 }
 
-tl_status tl_merge_open(const tl_type *row_type, const tl_merge_spec *spec, tl_merge_input *inputs, int32_t n, tl_reader **out, tl_error *err)
+tl_status tl_merge_open(const tl_type *row_type, const tl_merge_spec *spec, tl_merge_input *inputs, int32_t n, tl_reader **out,
+                        tl_error *err)
 {
     uint32_t n_runs = (uint32_t)TL_MAX(n, 0);
     merge_run *runs = tl_calloc(TL_MAX(n_runs, 1), sizeof *runs);

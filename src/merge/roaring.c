@@ -161,7 +161,8 @@ static void write_array(const words *set, uint8_t *data)
         }
 }
 
-static tl_status encode(const words *set, box_form form, uint32_t card, uint32_t n_runs, tl_arena *arena, roaring_box *out, tl_error *err)
+static tl_status encode(const words *set, box_form form, uint32_t card, uint32_t n_runs, tl_arena *arena, roaring_box *out,
+                        tl_error *err)
 {
     size_t bytes = form == BOX_RUN ? 2 + 4 * (size_t)n_runs : form == BOX_ARRAY ? 2 * (size_t)card : BITMAP_BYTES;
     uint8_t *data = tl_arena_alloc(arena, bytes);

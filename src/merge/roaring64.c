@@ -32,10 +32,10 @@ typedef struct art_node {
     uint8_t type;
     uint8_t prefix_len;
     uint8_t prefix[KEY_BYTES];
-    uint16_t n; /* children */
-    uint8_t *bytes;     /* of the children, ascending */
-    uint8_t *slots;     /* Node48: the slot of each child, else NULL */
-    uint32_t *children; /* node numbers */
+    uint16_t n;             /* children */
+    uint8_t *bytes;         /* of the children, ascending */
+    uint8_t *slots;         /* Node48: the slot of each child, else NULL */
+    uint32_t *children;     /* node numbers */
     uint8_t key[KEY_BYTES]; /* leaf */
     uint32_t box;           /* leaf: its container */
 } art_node;
@@ -208,7 +208,9 @@ static tl_status read_tree(const work *w, roaring_input *in, bitmap64 *bm, uint8
     node.n = 0;
     TL_TRY(alloc_children(w, &node, n));
     node.n = n;
-    TL_TRY(node.type == 2 ? read_node48(w, in, &node) : node.type == 3 ? read_node256(w, in, &node) : read_small_keys(w, in, &node));
+    TL_TRY(node.type == 2   ? read_node48(w, in, &node)
+           : node.type == 3 ? read_node256(w, in, &node)
+                            : read_small_keys(w, in, &node));
     for (uint16_t i = 0; i < n; i++) {
         if (i > 0 && node.bytes[i] <= node.bytes[i - 1])
             return corrupt(w, "children out of order");

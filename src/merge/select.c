@@ -8,10 +8,11 @@ static const tl_rowref no_row = {0, TL_ROW_NULL};
 
 tl_status tl_merge__no_retract(const merge_column *col)
 {
-    return tl_error_set(col->err, TL_E_INVALID,
-                        "column '%s': Aggregate function '%s' does not support retraction, If you allow this function to ignore "
-                        "retraction messages, you can configure 'fields.%s.ignore-retract'='true'.",
-                        col->field->name, col->rule->fn_name, col->field->name);
+    return tl_error_set(
+        col->err, TL_E_INVALID,
+        "column '%s': Aggregate function '%s' does not support retraction, If you allow this function to ignore "
+        "retraction messages, you can configure 'fields.%s.ignore-retract'='true'.",
+        col->field->name, col->rule->fn_name, col->field->name);
 }
 
 /* No column of the sources has a NULL. */
@@ -53,7 +54,8 @@ static tl_status load_validity(const merge_column *col, const uint8_t ***out)
     return TL_OK;
 }
 
-static void gather_validity(const uint8_t *const *restrict bits, const tl_rowref *restrict refs, uint32_t n, uint8_t *restrict out)
+static void gather_validity(const uint8_t *const *restrict bits, const tl_rowref *restrict refs, uint32_t n,
+                            uint8_t *restrict out)
 {
     for (uint32_t i = 0; i < n; i += 64) {
         uint64_t word = 0;
@@ -184,33 +186,33 @@ static tl_status first_value(const merge_column *col, bool non_null, tl_rowref *
  * `better(a, b)`: whether value a of the input takes the place of the present value b. Instances differ in type and
  * direction; NULLs never compare.
  */
-#define DEFINE_BEST(NAME, BETTER)                                                                                                \
-    static tl_status NAME(const merge_column *col, tl_rowref *refs)                                                              \
-    {                                                                                                                            \
-        const merge_view *view = col->view;                                                                                      \
-        for (uint32_t g = 0; g < view->n_groups; g++) {                                                                          \
-            tl_rowref acc = no_row;                                                                                              \
-            for (uint32_t e = view->starts[g]; e < view->starts[g + 1]; e++) {                                                   \
-                tl_rowref ref = view->refs[e];                                                                                   \
-                uint8_t action = merge_action_at(view, e);                                                                       \
-                if (action == ACT_NONE)                                                                                          \
-                    continue;                                                                                                    \
-                if (is_retract(action)) {                                                                                        \
-                    if (!col->rule->ignore_retract)                                                                              \
-                        return tl_merge__no_retract(col);                                                                        \
-                    continue;                                                                                                    \
-                }                                                                                                                \
-                const tl_column *in = col->srcs[ref.src];                                                                        \
-                if (tl_col_is_null(in, ref.row)) {                                                                               \
-                    if (action == ACT_SET)                                                                                       \
-                        acc = no_row;                                                                                            \
-                } else if (action == ACT_SET || acc.row == TL_ROW_NULL || BETTER) {                                              \
-                    acc = ref;                                                                                                   \
-                }                                                                                                                \
-            }                                                                                                                    \
-            refs[g] = acc;                                                                                                       \
-        }                                                                                                                        \
-        return TL_OK;                                                                                                            \
+#define DEFINE_BEST(NAME, BETTER)                                                   \
+    static tl_status NAME(const merge_column *col, tl_rowref *refs)                 \
+    {                                                                               \
+        const merge_view *view = col->view;                                         \
+        for (uint32_t g = 0; g < view->n_groups; g++) {                             \
+            tl_rowref acc = no_row;                                                 \
+            for (uint32_t e = view->starts[g]; e < view->starts[g + 1]; e++) {      \
+                tl_rowref ref = view->refs[e];                                      \
+                uint8_t action = merge_action_at(view, e);                          \
+                if (action == ACT_NONE)                                             \
+                    continue;                                                       \
+                if (is_retract(action)) {                                           \
+                    if (!col->rule->ignore_retract)                                 \
+                        return tl_merge__no_retract(col);                           \
+                    continue;                                                       \
+                }                                                                   \
+                const tl_column *in = col->srcs[ref.src];                           \
+                if (tl_col_is_null(in, ref.row)) {                                  \
+                    if (action == ACT_SET)                                          \
+                        acc = no_row;                                               \
+                } else if (action == ACT_SET || acc.row == TL_ROW_NULL || BETTER) { \
+                    acc = ref;                                                      \
+                }                                                                   \
+            }                                                                       \
+            refs[g] = acc;                                                          \
+        }                                                                           \
+        return TL_OK;                                                               \
     }
 
 #define NEW(TYPE) (((const TYPE *)in->values)[ref.row])
@@ -224,8 +226,8 @@ DEFINE_BEST(min_any, tl_column_compare(in, ref.row, col->srcs[acc.src], acc.row,
 
 static tl_status no_order(const merge_column *col)
 {
-    return tl_error_set(col->err, TL_E_INVALID, "column '%s': aggregate function '%s': values of this type cannot be compared", col->field->name,
-                        col->rule->fn_name);
+    return tl_error_set(col->err, TL_E_INVALID, "column '%s': aggregate function '%s': values of this type cannot be compared",
+                        col->field->name, col->rule->fn_name);
 }
 
 /* The reference knows no order of these types, and says so when two values meet. */
@@ -282,6 +284,7 @@ tl_status tl_merge__select(const merge_column *col, tl_rowref *refs)
     case AGG_BOOL_OR:
         return max_any(col, refs);
     default:
-        return tl_error_set(col->err, TL_E_INTERNAL, "column '%s': no kernel for function '%s'", col->field->name, col->rule->fn_name);
+        return tl_error_set(col->err, TL_E_INTERNAL, "column '%s': no kernel for function '%s'", col->field->name,
+                            col->rule->fn_name);
     }
 }

@@ -21,7 +21,8 @@ static int text_len(tl_bytes_view text)
 
 static tl_status missing_field(tl_bytes_view name, const char *end, tl_error *err)
 {
-    return tl_error_set(err, TL_E_INVALID, "Field %.*s can not be found in table schema%s", text_len(name), (const char *)name.data, end);
+    return tl_error_set(err, TL_E_INVALID, "Field %.*s can not be found in table schema%s", text_len(name),
+                        (const char *)name.data, end);
 }
 
 static tl_status check_prefix_field(void *ctx, tl_bytes_view name, tl_error *err)
@@ -60,7 +61,8 @@ static tl_status check_sequence_field(void *ctx, tl_bytes_view name, tl_error *e
     if (key == NULL)
         return tl_nomem(err, "options");
     if (tl_options_get(c->options, key) != NULL)
-        return tl_error_set(err, TL_E_INVALID, "Should not define aggregation on sequence field: '%s'.", c->row_type->fields[i].name);
+        return tl_error_set(err, TL_E_INVALID, "Should not define aggregation on sequence field: '%s'.",
+                            c->row_type->fields[i].name);
     if (c->seen[i])
         return tl_error_set(err, TL_E_INVALID, "Sequence field '%s' is defined repeatedly.", c->row_type->fields[i].name);
     c->seen[i] = true;
@@ -95,7 +97,8 @@ static tl_status check_group_member(void *ctx, tl_bytes_view name, tl_error *err
     if (i < 0)
         return missing_field(name, "", err);
     if (c->seen[i])
-        return tl_error_set(err, TL_E_INVALID, "Field %s is defined repeatedly by multiple groups: %s", c->row_type->fields[i].name, c->option);
+        return tl_error_set(err, TL_E_INVALID, "Field %s is defined repeatedly by multiple groups: %s",
+                            c->row_type->fields[i].name, c->option);
     c->seen[i] = true;
     return TL_OK;
 }
@@ -105,14 +108,15 @@ static tl_status check_removing(void *ctx, tl_bytes_view name, tl_error *err)
     check *c = ctx;
     int32_t i = tl_merge__field(c->row_type, name);
     if (i < 0 || !c->sequence[i])
-        return tl_error_set(err, TL_E_INVALID, "field '%.*s' defined in '%s' option must be part of sequence groups", text_len(name),
-                            (const char *)name.data, c->option);
+        return tl_error_set(err, TL_E_INVALID, "field '%.*s' defined in '%s' option must be part of sequence groups",
+                            text_len(name), (const char *)name.data, c->option);
     return TL_OK;
 }
 
 static tl_status conflict(const char *a, const char *b, tl_error *err)
 {
-    return tl_error_set(err, TL_E_INVALID, "%s and %s have conflicting behavior so should not be enabled at the same time.", a, b);
+    return tl_error_set(err, TL_E_INVALID, "%s and %s have conflicting behavior so should not be enabled at the same time.", a,
+                        b);
 }
 
 static tl_status check_groups(check *c, bool *any, tl_error *err)
@@ -154,10 +158,12 @@ static tl_status check_partial_update(check *c, const int32_t *key_idx, int32_t 
             key = key || key_idx[k] == i;
         TL_TRY(function_of(c, i, &fn, err));
         if (!key && !c->sequence[i] && fn != NULL && !c->seen[i] && strcmp(fn, "last_non_null_value") != 0)
-            return tl_error_set(err, TL_E_INVALID, "Must use sequence group for aggregation functions but not found for field %s.",
+            return tl_error_set(err, TL_E_INVALID,
+                                "Must use sequence group for aggregation functions but not found for field %s.",
                                 c->row_type->fields[i].name);
     }
-    static const char on_delete[] = "partial-update.remove-record-on-delete", on_group[] = "partial-update.remove-record-on-sequence-group";
+    static const char on_delete[] = "partial-update.remove-record-on-delete",
+                      on_group[] = "partial-update.remove-record-on-sequence-group";
     bool ignore = tl_merge__ignores_deletes(c->options), remove = tl_merge__option_true(c->options, on_delete);
     const char *removing = tl_options_get(c->options, on_group);
     if (remove && ignore)
@@ -177,13 +183,15 @@ static tl_status check_functions(const check *c, tl_error *err)
         agg_fn known;
         TL_TRY(function_of(c, i, &fn, err));
         if (fn != NULL && !tl_merge__find_function(fn, &known))
-            return tl_error_set(err, TL_E_INVALID, "Could not find any factory for identifier '%s': unknown aggregate function; there are: %s",
-                                fn, tl_merge__function_names());
+            return tl_error_set(err, TL_E_INVALID,
+                                "Could not find any factory for identifier '%s': unknown aggregate function; there are: %s", fn,
+                                tl_merge__function_names());
     }
     return TL_OK;
 }
 
-tl_status tl_merge_validate(const tl_type *row_type, const int32_t *key_idx, int32_t n_keys, const tl_options *options, tl_error *err)
+tl_status tl_merge_validate(const tl_type *row_type, const int32_t *key_idx, int32_t n_keys, const tl_options *options,
+                            tl_error *err)
 {
     tl_merge_engine_kind kind;
     TL_TRY(tl_merge__parse_kind(options, &kind, err));
@@ -256,7 +264,8 @@ static tl_status need_group(const tl_options *options, const char *sequence, con
     return tl_merge__split(sequence, /* trim= */ false, look_at_field, n, err);
 }
 
-tl_status tl_merge_required_columns(const tl_type *table_row_type, const tl_options *options, const bool *wanted, bool *needed, tl_error *err)
+tl_status tl_merge_required_columns(const tl_type *table_row_type, const tl_options *options, const bool *wanted, bool *needed,
+                                    tl_error *err)
 {
     tl_merge_engine_kind kind;
     TL_TRY(tl_merge__parse_kind(options, &kind, err));

@@ -36,7 +36,8 @@ static tl_status find_item(container *in, uint64_t slot, size_t len, tl_bytes_vi
 {
     size_t offset = slot >> 32;
     if (offset > in->bytes.len || len > in->bytes.len - offset)
-        return tl_error_set(in->err, TL_E_CORRUPT, "binary row: item of %zu bytes at %zu leaves its %zu bytes", len, offset, in->bytes.len);
+        return tl_error_set(in->err, TL_E_CORRUPT, "binary row: item of %zu bytes at %zu leaves its %zu bytes", len, offset,
+                            in->bytes.len);
     if (len > in->budget)
         return tl_error_set(in->err, TL_E_CORRUPT, "binary row: items overlap at byte %zu", offset);
     in->budget -= len;
@@ -118,7 +119,8 @@ static tl_status read_variant(container *in, tl_builder *builder)
         return tl_error_set(in->err, TL_E_CORRUPT, "binary row: variant of %zu bytes is cut off", in->bytes.len);
     size_t value = tl_read_le32(in->bytes.data);
     TL_TRY(no_memory(in, tl_builder_bytes(tl_builder_child(builder, 0), in->bytes.data + 4, value)));
-    TL_TRY(no_memory(in, tl_builder_bytes(tl_builder_child(builder, 1), in->bytes.data + 4 + value, in->bytes.len - 4 - value)));
+    TL_TRY(
+        no_memory(in, tl_builder_bytes(tl_builder_child(builder, 1), in->bytes.data + 4 + value, in->bytes.len - 4 - value)));
     return no_memory(in, tl_builder_end(builder));
 }
 
@@ -238,7 +240,8 @@ static tl_status skip_arity(tl_bytes_view *row, const tl_type *row_type, tl_erro
     return TL_OK;
 }
 
-tl_status tl_binary_row_read(tl_bytes_view row, const tl_type *row_type, bool with_arity, tl_builder *const *builders, tl_error *err)
+tl_status tl_binary_row_read(tl_bytes_view row, const tl_type *row_type, bool with_arity, tl_builder *const *builders,
+                             tl_error *err)
 {
     if (with_arity)
         TL_TRY(skip_arity(&row, row_type, err));
@@ -253,7 +256,8 @@ static tl_status finish_columns(tl_batch *batch, tl_builder **builders, tl_error
     return TL_OK;
 }
 
-static tl_status decode_into(tl_bytes_view row, const tl_type *row_type, bool with_arity, tl_builder **builders, tl_batch **out, tl_error *err)
+static tl_status decode_into(tl_bytes_view row, const tl_type *row_type, bool with_arity, tl_builder **builders, tl_batch **out,
+                             tl_error *err)
 {
     TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
     for (int32_t i = 0; i < row_type->n_fields; i++)

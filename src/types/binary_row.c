@@ -119,7 +119,8 @@ static tl_status append_nested(tl_buf *buf, const tl_column *col, int64_t i, int
 }
 
 /* A value that is not NULL into the slot at buf position `slot` of the row or array that starts at `base`. */
-static tl_status append_value(tl_buf *buf, size_t base, size_t slot, const tl_column *col, int64_t i, binary_slot form, int depth)
+static tl_status append_value(tl_buf *buf, size_t base, size_t slot, const tl_column *col, int64_t i, binary_slot form,
+                              int depth)
 {
     size_t item = buf->len;
     switch (form) {
@@ -199,7 +200,8 @@ static tl_status append_row(tl_buf *buf, const tl_column *const *cols, int32_t n
     return buf->len - base > INT32_MAX ? TL_E_LIMIT : TL_OK;
 }
 
-tl_status tl_binary_row_append(tl_buf *buf, const tl_column *const *cols, int32_t n_cols, int64_t i, uint8_t kind, bool with_arity)
+tl_status tl_binary_row_append(tl_buf *buf, const tl_column *const *cols, int32_t n_cols, int64_t i, uint8_t kind,
+                               bool with_arity)
 {
     size_t start = buf->len;
     if (with_arity) {
@@ -266,19 +268,20 @@ static void fill_nulls(uint8_t *data, const int64_t *offsets, const tl_column *c
             tl_bit_set(data + offsets[i], 8 + c);
 }
 
-#define DEFINE_FILL_FIXED(NAME, TYPE)                                                                                            \
-    static void NAME(uint8_t *data, const int64_t *offsets, size_t slot, const tl_column *col, int64_t n_rows)                   \
-    {                                                                                                                            \
-        const TYPE *restrict values = col->values;                                                                               \
-        for (int64_t i = 0; i < n_rows; i++) /* values at null positions are zero, as their slots must be */                     \
-            tl_write_le64(data + offsets[i] + slot, values[i]);                                                                  \
+#define DEFINE_FILL_FIXED(NAME, TYPE)                                                                          \
+    static void NAME(uint8_t *data, const int64_t *offsets, size_t slot, const tl_column *col, int64_t n_rows) \
+    {                                                                                                          \
+        const TYPE *restrict values = col->values;                                                             \
+        for (int64_t i = 0; i < n_rows; i++) /* values at null positions are zero, as their slots must be */   \
+            tl_write_le64(data + offsets[i] + slot, values[i]);                                                \
     }
 DEFINE_FILL_FIXED(fill_fixed1, uint8_t)
 DEFINE_FILL_FIXED(fill_fixed2, uint16_t)
 DEFINE_FILL_FIXED(fill_fixed4, uint32_t)
 DEFINE_FILL_FIXED(fill_fixed8, uint64_t)
 
-static void fill_bytes(uint8_t *data, const int64_t *offsets, int64_t *cursor, size_t slot, const tl_column *col, int64_t n_rows)
+static void fill_bytes(uint8_t *data, const int64_t *offsets, int64_t *cursor, size_t slot, const tl_column *col,
+                       int64_t n_rows)
 {
     for (int64_t i = 0; i < n_rows; i++) {
         uint8_t *row = data + offsets[i];
@@ -297,7 +300,8 @@ static void fill_bytes(uint8_t *data, const int64_t *offsets, int64_t *cursor, s
     }
 }
 
-static void fill_decimals(uint8_t *data, const int64_t *offsets, int64_t *cursor, size_t slot, const tl_column *col, int64_t n_rows)
+static void fill_decimals(uint8_t *data, const int64_t *offsets, int64_t *cursor, size_t slot, const tl_column *col,
+                          int64_t n_rows)
 {
     for (int64_t i = 0; i < n_rows; i++) {
         uint8_t *row = data + offsets[i];
@@ -311,8 +315,8 @@ static void fill_decimals(uint8_t *data, const int64_t *offsets, int64_t *cursor
     }
 }
 
-static void fill_timestamps(uint8_t *data, const int64_t *offsets, int64_t *cursor, size_t slot, const tl_column *col, int64_t n_rows,
-                            binary_slot form)
+static void fill_timestamps(uint8_t *data, const int64_t *offsets, int64_t *cursor, size_t slot, const tl_column *col,
+                            int64_t n_rows, binary_slot form)
 {
     for (int64_t i = 0; i < n_rows; i++) {
         uint8_t *row = data + offsets[i];
@@ -326,7 +330,8 @@ static void fill_timestamps(uint8_t *data, const int64_t *offsets, int64_t *curs
     }
 }
 
-static void fill_column(uint8_t *data, const int64_t *offsets, int64_t *cursor, size_t slot, const tl_column *col, int64_t n_rows)
+static void fill_column(uint8_t *data, const int64_t *offsets, int64_t *cursor, size_t slot, const tl_column *col,
+                        int64_t n_rows)
 {
     binary_slot form = binary_slot_of(col->type);
     switch (form) {
@@ -354,7 +359,8 @@ static void fill_column(uint8_t *data, const int64_t *offsets, int64_t *cursor, 
     }
 }
 
-static tl_status flat_rows(const tl_column *const *cols, int32_t n_cols, int64_t n_rows, tl_buf *data, int64_t *offsets, tl_error *err)
+static tl_status flat_rows(const tl_column *const *cols, int32_t n_cols, int64_t n_rows, tl_buf *data, int64_t *offsets,
+                           tl_error *err)
 {
     if (!size_flat_rows(cols, n_cols, n_rows, offsets))
         return tl_error_set(err, TL_E_LIMIT, "a row is longer than 2 GB");
@@ -375,7 +381,8 @@ static tl_status flat_rows(const tl_column *const *cols, int32_t n_cols, int64_t
     return TL_OK;
 }
 
-static tl_status nested_rows(const tl_column *const *cols, int32_t n_cols, int64_t n_rows, tl_buf *data, int64_t *offsets, tl_error *err)
+static tl_status nested_rows(const tl_column *const *cols, int32_t n_cols, int64_t n_rows, tl_buf *data, int64_t *offsets,
+                             tl_error *err)
 {
     size_t start = data->len;
     offsets[0] = 0;
@@ -390,7 +397,8 @@ static tl_status nested_rows(const tl_column *const *cols, int32_t n_cols, int64
     return TL_OK;
 }
 
-tl_status tl_binary_rows(const tl_column *const *cols, int32_t n_cols, int64_t n_rows, tl_buf *data, int64_t *offsets, tl_error *err)
+tl_status tl_binary_rows(const tl_column *const *cols, int32_t n_cols, int64_t n_rows, tl_buf *data, int64_t *offsets,
+                         tl_error *err)
 {
     for (int32_t c = 0; c < n_cols; c++)
         if (binary_slot_of(cols[c]->type) == BINARY_SLOT_NESTED)

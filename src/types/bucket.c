@@ -30,15 +30,15 @@ static inline uint32_t murmur_finish(uint32_t hash, uint32_t bytes)
 }
 
 /* Row of 16 bytes: header with the null bit of field 0 (bit 8), then the slot. */
-#define DEFINE_HASH_FIXED(NAME, TYPE)                                                                                            \
-    static void NAME(const tl_column *col, int64_t n_rows, int32_t *restrict hashes)                                             \
-    {                                                                                                                            \
-        const TYPE *restrict values = col->values;                                                                               \
-        const uint32_t header = murmur_word(murmur_word(MURMUR_SEED, 0), 0);                                                     \
-        for (int64_t i = 0; i < n_rows; i++) {                                                                                   \
-            uint64_t slot = values[i];                                                                                           \
-            hashes[i] = (int32_t)murmur_finish(murmur_word(murmur_word(header, (uint32_t)slot), (uint32_t)(slot >> 32)), 16);    \
-        }                                                                                                                        \
+#define DEFINE_HASH_FIXED(NAME, TYPE)                                                                                         \
+    static void NAME(const tl_column *col, int64_t n_rows, int32_t *restrict hashes)                                          \
+    {                                                                                                                         \
+        const TYPE *restrict values = col->values;                                                                            \
+        const uint32_t header = murmur_word(murmur_word(MURMUR_SEED, 0), 0);                                                  \
+        for (int64_t i = 0; i < n_rows; i++) {                                                                                \
+            uint64_t slot = values[i];                                                                                        \
+            hashes[i] = (int32_t)murmur_finish(murmur_word(murmur_word(header, (uint32_t)slot), (uint32_t)(slot >> 32)), 16); \
+        }                                                                                                                     \
     }
 DEFINE_HASH_FIXED(hash_fixed1, uint8_t)
 DEFINE_HASH_FIXED(hash_fixed2, uint16_t)
@@ -77,15 +77,16 @@ static bool hash_one_fixed(const tl_column *col, int64_t n_rows, int32_t *hashes
     return true;
 }
 
-static tl_status slice_columns(const tl_column *const *cols, int32_t n_cols, int64_t from, int64_t n, tl_column **slices, tl_error *err)
+static tl_status slice_columns(const tl_column *const *cols, int32_t n_cols, int64_t from, int64_t n, tl_column **slices,
+                               tl_error *err)
 {
     for (int32_t c = 0; c < n_cols; c++)
         TL_TRY(tl_column_slice(cols[c], from, n, &slices[c], err));
     return TL_OK;
 }
 
-static tl_status hash_rows(const tl_column *const *cols, int32_t n_cols, int64_t n_rows, tl_buf *rows, int64_t *offsets, int32_t *hashes,
-                           tl_error *err)
+static tl_status hash_rows(const tl_column *const *cols, int32_t n_cols, int64_t n_rows, tl_buf *rows, int64_t *offsets,
+                           int32_t *hashes, tl_error *err)
 {
     rows->len = 0;
     TL_TRY(tl_binary_rows(cols, n_cols, n_rows, rows, offsets, err));
@@ -123,7 +124,8 @@ tl_status tl_bucket_hash(const tl_column *const *key_cols, int32_t n_cols, int64
     return hash_chunks(key_cols, n_cols, n_rows, slices, &rows, hashes, err);
 }
 
-static tl_status assign_mod(const tl_column *const *cols, int32_t n_cols, int64_t n_rows, int32_t n, int32_t *buckets, tl_error *err)
+static tl_status assign_mod(const tl_column *const *cols, int32_t n_cols, int64_t n_rows, int32_t n, int32_t *buckets,
+                            tl_error *err)
 {
     if (n_cols != 1)
         return tl_error_set(err, TL_E_INVALID, "bucket key must have exactly one field in mod bucket function");
@@ -195,7 +197,8 @@ static uint32_t hive_hash(const tl_column *col, int64_t i)
     case TL_PHYS_I32:
         return (uint32_t)tl_col_i32(col, i);
     case TL_PHYS_I64:
-        return col->type->kind == TL_DECIMAL ? hive_hash_decimal(tl_col_i64(col, i), col->type->scale) : fold64((uint64_t)tl_col_i64(col, i));
+        return col->type->kind == TL_DECIMAL ? hive_hash_decimal(tl_col_i64(col, i), col->type->scale)
+                                             : fold64((uint64_t)tl_col_i64(col, i));
     case TL_PHYS_I128:
         return hive_hash_decimal(tl_col_i128(col, i), col->type->scale);
     case TL_PHYS_F32:
@@ -207,7 +210,8 @@ static uint32_t hive_hash(const tl_column *col, int64_t i)
     }
 }
 
-static tl_status assign_hive(const tl_column *const *cols, int32_t n_cols, int64_t n_rows, int32_t n, int32_t *buckets, tl_error *err)
+static tl_status assign_hive(const tl_column *const *cols, int32_t n_cols, int64_t n_rows, int32_t n, int32_t *buckets,
+                             tl_error *err)
 {
     for (int32_t c = 0; c < n_cols; c++) {
         tl_type_kind kind = cols[c]->type->kind;
@@ -223,8 +227,8 @@ static tl_status assign_hive(const tl_column *const *cols, int32_t n_cols, int64
     return TL_OK;
 }
 
-tl_status tl_bucket_assign(tl_bucket_function fn, const tl_column *const *key_cols, int32_t n_cols, int64_t n_rows, int32_t n_buckets,
-                           int32_t *buckets, tl_error *err)
+tl_status tl_bucket_assign(tl_bucket_function fn, const tl_column *const *key_cols, int32_t n_cols, int64_t n_rows,
+                           int32_t n_buckets, int32_t *buckets, tl_error *err)
 {
     if (n_buckets <= 0)
         return tl_error_set(err, TL_E_INVALID, "number of buckets is %d, must be positive", n_buckets);

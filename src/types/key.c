@@ -84,30 +84,30 @@ static inline uint64_t order_f64(uint64_t bits)
 #define ORDER_I64(v) ((v) ^ UINT64_C(1) << 63)
 
 /* Number of a value (types as unsigned of the same width). */
-#define FOR_EACH_ORDERED(X)                                                                                                      \
-    X(TL_PHYS_BOOL, uint8_t, ORDER_BOOL)                                                                                         \
-    X(TL_PHYS_I8, uint8_t, ORDER_I8)                                                                                             \
-    X(TL_PHYS_I16, uint16_t, ORDER_I16)                                                                                          \
-    X(TL_PHYS_I32, uint32_t, ORDER_I32)                                                                                          \
-    X(TL_PHYS_I64, uint64_t, ORDER_I64)                                                                                          \
-    X(TL_PHYS_F32, uint32_t, order_f32)                                                                                          \
+#define FOR_EACH_ORDERED(X)              \
+    X(TL_PHYS_BOOL, uint8_t, ORDER_BOOL) \
+    X(TL_PHYS_I8, uint8_t, ORDER_I8)     \
+    X(TL_PHYS_I16, uint16_t, ORDER_I16)  \
+    X(TL_PHYS_I32, uint32_t, ORDER_I32)  \
+    X(TL_PHYS_I64, uint64_t, ORDER_I64)  \
+    X(TL_PHYS_F32, uint32_t, order_f32)  \
     X(TL_PHYS_F64, uint64_t, order_f64)
 
 /* keys[i] = keys[i] << width | value i. */
 static void push_fixed(uint64_t *restrict keys, const tl_column *col, int64_t n_rows)
 {
     switch (col->phys) {
-#define PUSH(PHYS, TYPE, ORDER)                                                                                                  \
-    case PHYS: {                                                                                                                 \
-        const TYPE *restrict values = col->values;                                                                               \
-        if (sizeof(TYPE) == 8) {                                                                                                 \
-            for (int64_t i = 0; i < n_rows; i++)                                                                                 \
-                keys[i] = ORDER(values[i]);                                                                                      \
-        } else {                                                                                                                 \
-            for (int64_t i = 0; i < n_rows; i++)                                                                                 \
-                keys[i] = keys[i] << (8 * (sizeof(TYPE) % 8)) | ORDER(values[i]);                                                \
-        }                                                                                                                        \
-        break;                                                                                                                   \
+#define PUSH(PHYS, TYPE, ORDER)                                                   \
+    case PHYS: {                                                                  \
+        const TYPE *restrict values = col->values;                                \
+        if (sizeof(TYPE) == 8) {                                                  \
+            for (int64_t i = 0; i < n_rows; i++)                                  \
+                keys[i] = ORDER(values[i]);                                       \
+        } else {                                                                  \
+            for (int64_t i = 0; i < n_rows; i++)                                  \
+                keys[i] = keys[i] << (8 * (sizeof(TYPE) % 8)) | ORDER(values[i]); \
+        }                                                                         \
+        break;                                                                    \
     }
         FOR_EACH_ORDERED(PUSH)
 #undef PUSH
@@ -157,8 +157,8 @@ static size_t escaped_bytes(tl_bytes_view v)
 static key_end put_fixed(key_end out, const tl_column *col, int64_t i)
 {
     switch (col->phys) {
-#define PUT(PHYS, TYPE, ORDER)                                                                                                   \
-    case PHYS:                                                                                                                   \
+#define PUT(PHYS, TYPE, ORDER) \
+    case PHYS:                 \
         return put_be(out, ORDER(((const TYPE *)col->values)[i]), sizeof(TYPE));
         FOR_EACH_ORDERED(PUT)
 #undef PUT
@@ -233,12 +233,12 @@ static void add_sizes(const tl_column *col, int64_t n_rows, bool last, uint64_t 
 static void write_fixed_column(const tl_column *col, int64_t n_rows, key_end *ends)
 {
     switch (col->phys) {
-#define WRITE(PHYS, TYPE, ORDER)                                                                                                 \
-    case PHYS: {                                                                                                                 \
-        const TYPE *restrict values = col->values;                                                                               \
-        for (int64_t i = 0; i < n_rows; i++)                                                                                     \
-            ends[i] = put_be(ends[i], ORDER(values[i]), sizeof(TYPE));                                                           \
-        break;                                                                                                                   \
+#define WRITE(PHYS, TYPE, ORDER)                                       \
+    case PHYS: {                                                       \
+        const TYPE *restrict values = col->values;                     \
+        for (int64_t i = 0; i < n_rows; i++)                           \
+            ends[i] = put_be(ends[i], ORDER(values[i]), sizeof(TYPE)); \
+        break;                                                         \
     }
         FOR_EACH_ORDERED(WRITE)
 #undef WRITE

@@ -69,7 +69,8 @@ static int64_t first_fall(const tl_keys *keys)
 {
     const uint64_t *fixed = keys->fixed;
     int64_t i = 1;
-    while (i < keys->count && (fixed[i - 1] < fixed[i] || (fixed[i - 1] == fixed[i] && tl_keys_compare(keys, i - 1, keys, i) <= 0)))
+    while (i < keys->count &&
+           (fixed[i - 1] < fixed[i] || (fixed[i - 1] == fixed[i] && tl_keys_compare(keys, i - 1, keys, i) <= 0)))
         i++;
     return TL_MIN(i, keys->count);
 }

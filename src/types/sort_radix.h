@@ -98,7 +98,8 @@ static void NAME(radix)(ITEM *src, ITEM *tmp, size_t n, int low, bool into_tmp)
  * First pass, out of the keys themselves: n items into `out`, split by the highest bits of key - min into 2^*digits
  * buckets; bucket d ends at ends[d].
  */
-static void NAME(first_pass)(const uint64_t *keys, size_t n, uint64_t min, uint64_t max, int low, ITEM *out, uint32_t *ends, int *digits)
+static void NAME(first_pass)(const uint64_t *keys, size_t n, uint64_t min, uint64_t max, int low, ITEM *out, uint32_t *ends,
+                             int *digits)
 {
     int width = max == min ? 1 : 64 - __builtin_clzll(max - min), log_n = 63 - __builtin_clzll(n);
     *digits = TL_MIN(width, TL_MAX(1, TL_MIN(log_n - 2, RADIX_DIGIT_MAX)));

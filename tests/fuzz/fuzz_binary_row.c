@@ -1,4 +1,5 @@
-/* BinaryRow out of any bytes. Input: a byte for the type, then the row; a row that decodes must encode and decode to the same. */
+/* BinaryRow out of any bytes. Input: a byte for the type, then the row; a row that decodes must encode and decode to the same.
+ */
 #include "types/binary_row.h"
 #include "types/key.h"
 

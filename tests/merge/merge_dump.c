@@ -72,7 +72,8 @@ static void load_schema(dump *d, const char *path)
     for (const tl_json *k = tl_json_get(root, "primaryKeys")->child; k != NULL; k = k->next)
         d->key_idx[d->n_keys++] = tl_type_field_index(d->type, tl_json_strdup(&d->arena, k));
     for (const tl_json *o = tl_json_get(root, "options")->child; o != NULL; o = o->next)
-        check(d, tl_options_set(&d->options, tl_arena_strndup(&d->arena, (const char *)o->key.data, o->key.len), tl_json_strdup(&d->arena, o)));
+        check(d, tl_options_set(&d->options, tl_arena_strndup(&d->arena, (const char *)o->key.data, o->key.len),
+                                tl_json_strdup(&d->arena, o)));
     check(d, tl_merge_validate(d->type, d->key_idx, d->n_keys, &d->options, &d->err));
     check(d, tl_merge_engine_create(d->type, d->key_idx, d->n_keys, &d->options, &d->engine, &d->err));
     for (int32_t c = 0; c < n; c++)
@@ -89,7 +90,8 @@ static void add_row(dump *d, const char *line, size_t len)
     if (ignore != NULL && strcmp(ignore, "true") == 0 && tl_kind_is_retract(kind))
         return;
     for (int32_t c = 0; c < d->type->n_fields; c++)
-        check(d, tl_text_read_json(tl_json_get(row, d->type->fields[c].name), d->type->fields[c].type, d->builders[c], &d->err));
+        check(d,
+              tl_text_read_json(tl_json_get(row, d->type->fields[c].name), d->type->fields[c].type, d->builders[c], &d->err));
     check(d, tl_buf_append_byte(&d->kinds, kind));
 }
 
@@ -109,7 +111,8 @@ static void flush(dump *d)
     tl_groups groups = {.sources = (const tl_batch *const *)&batch, .n_sources = 1};
     tl_rowref *refs = NULL;
     uint32_t *starts = NULL;
-    check(d, tl_merge_sort_groups(d->engine, d->key_idx, d->n_keys, groups.sources, 1, &refs, &starts, &groups.n_groups, &d->err));
+    check(d,
+          tl_merge_sort_groups(d->engine, d->key_idx, d->n_keys, groups.sources, 1, &refs, &starts, &groups.n_groups, &d->err));
     groups.refs = refs;
     groups.starts = starts;
     check(d, tl_merge_groups(d->engine, &groups, /* always_call= */ false, &merged, &d->err));
@@ -125,7 +128,8 @@ static void print_all(dump *d)
     tl_merge_input inputs[64];
     for (int32_t r = 0; r < d->n_runs; r++)
         inputs[r] = (tl_merge_input){d->runs[r], 0};
-    tl_merge_spec spec = {.engine = d->engine, .key_idx = d->key_idx, .n_keys = d->n_keys, .drop_deletes = true, .batch_rows = 7};
+    tl_merge_spec spec = {
+        .engine = d->engine, .key_idx = d->key_idx, .n_keys = d->n_keys, .drop_deletes = true, .batch_rows = 7};
     tl_reader *reader = NULL;
     check(d, tl_merge_open(d->type, &spec, inputs, d->n_runs, &reader, &d->err));
     for (;;) {

@@ -358,7 +358,8 @@ static void aggregate(running *r, const model_record *in)
                 col.fn = "last_value";
         if (col.fn == NULL)
             col.fn = "last_non_null_value";
-        r->row.cols[c] = retracts(in) ? retract(&col, r->row.cols[c], in->cols[c]) : agg(&col, &r->states[c], r->row.cols[c], in->cols[c]);
+        r->row.cols[c] =
+            retracts(in) ? retract(&col, r->row.cols[c], in->cols[c]) : agg(&col, &r->states[c], r->row.cols[c], in->cols[c]);
     }
 }
 

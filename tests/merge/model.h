@@ -34,11 +34,11 @@ typedef enum model_engine { M_DEDUPLICATE, M_PARTIAL_UPDATE, M_AGGREGATION, M_FI
 
 typedef struct model_column {
     model_type type;
-    const char *fn;      /* aggregate function, NULL: none */
+    const char *fn; /* aggregate function, NULL: none */
     bool ignore_retract;
     bool distinct;
-    int group;           /* sequence group, -1: none */
-    bool is_sequence;    /* sequence column of its group */
+    int group;        /* sequence group, -1: none */
+    bool is_sequence; /* sequence column of its group */
 } model_column;
 
 typedef struct model {

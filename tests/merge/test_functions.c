@@ -27,7 +27,8 @@ static const example examples[] = {
      NULL},
     {"listagg distinct with another delimiter",
      "ROW<k INT NOT NULL, v STRING>",
-     {"merge-engine", "aggregation", "fields.v.aggregate-function", "listagg", "fields.v.distinct", "true", "fields.v.list-agg-delimiter", ";"},
+     {"merge-engine", "aggregation", "fields.v.aggregate-function", "listagg", "fields.v.distinct", "true",
+      "fields.v.list-agg-delimiter", ";"},
      "{\"k\":1,\"v\":\"abc;def;asd\"}\n{\"k\":1,\"v\":\"ab;xy;def\"}\n",
      "{\"_kind\":\"+I\",\"k\":1,\"v\":\"abc;def;asd;ab;xy\"}\n",
      NULL},
@@ -46,7 +47,8 @@ static const example examples[] = {
     {"insert after delete (BUG-05)",
      "ROW<a INT NOT NULL, b INT, c INT, d INT>",
      {"merge-engine", "partial-update", "partial-update.remove-record-on-delete", "true"},
-     "{\"a\":1,\"b\":1,\"c\":1,\"d\":1}\n{\"_kind\":\"-D\",\"a\":1,\"b\":1,\"c\":1,\"d\":1}\n{\"a\":1,\"b\":1,\"c\":2,\"d\":2}\n",
+     "{\"a\":1,\"b\":1,\"c\":1,\"d\":1}\n{\"_kind\":\"-D\",\"a\":1,\"b\":1,\"c\":1,\"d\":1}\n{\"a\":1,\"b\":1,\"c\":2,\"d\":2}"
+     "\n",
      "{\"_kind\":\"+I\",\"a\":1,\"b\":1,\"c\":2,\"d\":2}\n",
      NULL},
     {"a record revived after its removal starts from the values of the delete (seen)",
@@ -75,15 +77,16 @@ static const example examples[] = {
      NULL},
     {"late records count for sums of a group (BUG-11)",
      "ROW<k INT NOT NULL, a INT, b INT, g INT>",
-     {"merge-engine", "partial-update", "fields.g.sequence-group", "a,b", "fields.a.aggregate-function", "sum", "fields.b.aggregate-function",
-      "last_non_null_value"},
+     {"merge-engine", "partial-update", "fields.g.sequence-group", "a,b", "fields.a.aggregate-function", "sum",
+      "fields.b.aggregate-function", "last_non_null_value"},
      "{\"k\":1,\"a\":1,\"b\":1,\"g\":1}\n{\"k\":1,\"a\":2,\"b\":2,\"g\":2}\n{\"k\":1,\"a\":3,\"b\":3,\"g\":1}\n",
      "{\"_kind\":\"+I\",\"k\":1,\"a\":6,\"b\":2,\"g\":2}\n",
      NULL},
     {"insert and delete of one key (BUG-13)",
      "ROW<k INT NOT NULL, v STRING>",
      {"merge-engine", "deduplicate"},
-     "{\"k\":1,\"v\":\"a\"}\n{\"_kind\":\"-D\",\"k\":1,\"v\":null}\n{\"_kind\":\"-D\",\"k\":2,\"v\":null}\n{\"k\":2,\"v\":\"b\"}\n",
+     "{\"k\":1,\"v\":\"a\"}\n{\"_kind\":\"-D\",\"k\":1,\"v\":null}\n{\"_kind\":\"-D\",\"k\":2,\"v\":null}\n{\"k\":2,\"v\":"
+     "\"b\"}\n",
      "{\"_kind\":\"-D\",\"k\":1,\"v\":null}\n{\"_kind\":\"+I\",\"k\":2,\"v\":\"b\"}\n",
      NULL},
     {"small decimals are not held to their precision, large ones are (seen)",
@@ -103,7 +106,8 @@ static const example examples[] = {
     {"products are retracted by division",
      "ROW<k INT NOT NULL, a INT, b DECIMAL(10, 3), c DOUBLE, d BIGINT>",
      {"merge-engine", "aggregation", "fields.default-aggregate-function", "product"},
-     "{\"k\":1,\"a\":7,\"b\":\"1\",\"c\":1,\"d\":-9223372036854775808}\n{\"_kind\":\"-U\",\"k\":1,\"a\":2,\"b\":\"8\",\"c\":0,\"d\":-1}\n",
+     "{\"k\":1,\"a\":7,\"b\":\"1\",\"c\":1,\"d\":-9223372036854775808}\n{\"_kind\":\"-U\",\"k\":1,\"a\":2,\"b\":\"8\",\"c\":0,"
+     "\"d\":-1}\n",
      "{\"_kind\":\"+I\",\"k\":1,\"a\":3,\"b\":\"0.125\",\"c\":\"Infinity\",\"d\":-9223372036854775808}\n",
      NULL},
     {"division by zero",
@@ -170,7 +174,8 @@ static const example examples[] = {
     {"nested_update by key: the later row wins",
      "ROW<k INT NOT NULL, t ARRAY<ROW<a INT, b STRING>>>",
      {"merge-engine", "aggregation", "fields.t.aggregate-function", "nested_update", "fields.t.nested-key", "a"},
-     "{\"k\":1,\"t\":[{\"a\":1,\"b\":\"x\"},{\"a\":2,\"b\":\"y\"}]}\n{\"k\":1,\"t\":[{\"a\":1,\"b\":\"z\"},{\"a\":3,\"b\":null}]}\n"
+     "{\"k\":1,\"t\":[{\"a\":1,\"b\":\"x\"},{\"a\":2,\"b\":\"y\"}]}\n{\"k\":1,\"t\":[{\"a\":1,\"b\":\"z\"},{\"a\":3,\"b\":null}"
+     "]}\n"
      "{\"_kind\":\"-U\",\"k\":1,\"t\":[{\"a\":2,\"b\":\"whatever\"}]}\n",
      "{\"_kind\":\"+I\",\"k\":1,\"t\":[{\"a\":1,\"b\":\"z\"},{\"a\":3,\"b\":null}]}\n",
      NULL},
@@ -183,7 +188,8 @@ static const example examples[] = {
     {"nested_partial_update fills rows field by field",
      "ROW<k INT NOT NULL, t ARRAY<ROW<a INT, b STRING, c INT>>>",
      {"merge-engine", "aggregation", "fields.t.aggregate-function", "nested_partial_update", "fields.t.nested-key", "a"},
-     "{\"k\":1,\"t\":[{\"a\":1,\"b\":\"x\",\"c\":null}]}\n{\"k\":1,\"t\":[{\"a\":1,\"b\":null,\"c\":5},{\"a\":2,\"b\":\"y\",\"c\":1}]}\n"
+     "{\"k\":1,\"t\":[{\"a\":1,\"b\":\"x\",\"c\":null}]}\n{\"k\":1,\"t\":[{\"a\":1,\"b\":null,\"c\":5},{\"a\":2,\"b\":\"y\","
+     "\"c\":1}]}\n"
      "{\"k\":1,\"t\":[{\"a\":2,\"b\":\"z\",\"c\":null},null]}\n",
      "{\"_kind\":\"+I\",\"k\":1,\"t\":[{\"a\":1,\"b\":\"x\",\"c\":5},{\"a\":2,\"b\":\"z\",\"c\":1}]}\n",
      NULL},
@@ -197,7 +203,8 @@ static const example examples[] = {
      "ROW<k INT NOT NULL, m MAP<STRING, ROW<v INT, t STRING>>>",
      {"merge-engine", "aggregation", "fields.m.aggregate-function", "merge_map_with_keytime"},
      "{\"k\":1,\"m\":{\"a\":{\"v\":1,\"t\":\"2\"},\"b\":{\"v\":2,\"t\":\"5\"},\"c\":{\"v\":3,\"t\":null}}}\n"
-     "{\"k\":1,\"m\":{\"a\":{\"v\":10,\"t\":\"3\"},\"b\":{\"v\":20,\"t\":\"5\"},\"c\":{\"v\":30,\"t\":\"1\"},\"d\":{\"v\":40,\"t\":null}}}\n"
+     "{\"k\":1,\"m\":{\"a\":{\"v\":10,\"t\":\"3\"},\"b\":{\"v\":20,\"t\":\"5\"},\"c\":{\"v\":30,\"t\":\"1\"},\"d\":{\"v\":40,"
+     "\"t\":null}}}\n"
      "{\"k\":1,\"m\":{\"a\":null}}\n",
      "{\"_kind\":\"+I\",\"k\":1,\"m\":[[\"b\",{\"v\":2,\"t\":\"5\"}],[\"c\",{\"v\":30,\"t\":\"1\"}]]}\n",
      NULL},
@@ -215,8 +222,10 @@ static const example examples[] = {
      NULL},
     {"collect distinct compares arrays and rows by value",
      "ROW<k INT NOT NULL, l ARRAY<ARRAY<INT>>, m ARRAY<ROW<a INT, b DOUBLE>>>",
-     {"merge-engine", "aggregation", "fields.default-aggregate-function", "collect", "fields.l.distinct", "true", "fields.m.distinct", "true"},
-     "{\"k\":1,\"l\":[[1,2],[1]],\"m\":[{\"a\":1,\"b\":\"NaN\"}]}\n{\"k\":1,\"l\":[[1,2],[]],\"m\":[{\"a\":1,\"b\":\"NaN\"},{\"a\":2,\"b\":0}]}\n",
+     {"merge-engine", "aggregation", "fields.default-aggregate-function", "collect", "fields.l.distinct", "true",
+      "fields.m.distinct", "true"},
+     "{\"k\":1,\"l\":[[1,2],[1]],\"m\":[{\"a\":1,\"b\":\"NaN\"}]}\n{\"k\":1,\"l\":[[1,2],[]],\"m\":[{\"a\":1,\"b\":\"NaN\"},{"
+     "\"a\":2,\"b\":0}]}\n",
      "{\"_kind\":\"+I\",\"k\":1,\"l\":[[1,2],[1],[]],\"m\":[{\"a\":1,\"b\":\"NaN\"},{\"a\":2,\"b\":0}]}\n",
      NULL},
     {"a single value is not made distinct",

@@ -28,7 +28,10 @@ static tl_options make_options(const char *const *pairs)
 static const refusal validations[] = {
     {"unknown engine", ROW_VGH, {"merge-engine", "median"}, "merge-engine"},
     {"names in any case", ROW_VGH, {"merge-engine", "PARTIAL-UPDATE"}, NULL},
-    {"first row by sequence", ROW_VGH, {"merge-engine", "first-row", "sequence.field", "v"}, "Do not support use sequence field on FIRST_ROW"},
+    {"first row by sequence",
+     ROW_VGH,
+     {"merge-engine", "first-row", "sequence.field", "v"},
+     "Do not support use sequence field on FIRST_ROW"},
     {"sequence field missing", ROW_VGH, {"sequence.field", "nope"}, "Sequence field: 'nope' can not be found in table schema."},
     {"sequence field twice", ROW_VGH, {"sequence.field", "v, v"}, "Sequence field 'v' is defined repeatedly."},
     {"sequence field aggregated",
@@ -39,14 +42,26 @@ static const refusal validations[] = {
      ROW_VGH,
      {"merge-engine", "partial-update", "fields.g.sequence-group", "v,nope"},
      "Field nope can not be found in table schema"},
-    {"group column missing", ROW_VGH, {"merge-engine", "partial-update", "fields.nope.sequence-group", "v"}, "Field nope can not be found in table schema."},
-    {"blank in a list", ROW_VGH, {"merge-engine", "partial-update", "fields.g.sequence-group", "v, w"}, "Field  w can not be found"},
+    {"group column missing",
+     ROW_VGH,
+     {"merge-engine", "partial-update", "fields.nope.sequence-group", "v"},
+     "Field nope can not be found in table schema."},
+    {"blank in a list",
+     ROW_VGH,
+     {"merge-engine", "partial-update", "fields.g.sequence-group", "v, w"},
+     "Field  w can not be found"},
     {"member of two groups",
      ROW_VGH,
      {"merge-engine", "partial-update", "fields.g.sequence-group", "v", "fields.h.sequence-group", "v"},
      "Field v is defined repeatedly by multiple groups: fields.h.sequence-group"},
-    {"option of an unknown field", ROW_VGH, {"fields.nope.aggregate-function", "sum"}, "Field nope can not be found in table schema."},
-    {"default function is no field", ROW_VGH, {"merge-engine", "aggregation", "fields.default-aggregate-function", "sum"}, NULL},
+    {"option of an unknown field",
+     ROW_VGH,
+     {"fields.nope.aggregate-function", "sum"},
+     "Field nope can not be found in table schema."},
+    {"default function is no field",
+     ROW_VGH,
+     {"merge-engine", "aggregation", "fields.default-aggregate-function", "sum"},
+     NULL},
     {"unknown function",
      ROW_VGH,
      {"merge-engine", "aggregation", "fields.v.aggregate-function", "median"},
@@ -56,12 +71,18 @@ static const refusal validations[] = {
      ROW_VGH,
      {"merge-engine", "aggregation", "fields.s.aggregate-function", "sum"},
      NULL},
-    {"functions of other engines do not matter", ROW_VGH, {"merge-engine", "deduplicate", "fields.v.aggregate-function", "median"}, NULL},
+    {"functions of other engines do not matter",
+     ROW_VGH,
+     {"merge-engine", "deduplicate", "fields.v.aggregate-function", "median"},
+     NULL},
     {"aggregate without a group",
      ROW_VGH,
      {"merge-engine", "partial-update", "fields.v.aggregate-function", "sum"},
      "Must use sequence group for aggregation functions but not found for field v."},
-    {"last_non_null_value needs no group", ROW_VGH, {"merge-engine", "partial-update", "fields.v.aggregate-function", "last_non_null_value"}, NULL},
+    {"last_non_null_value needs no group",
+     ROW_VGH,
+     {"merge-engine", "partial-update", "fields.v.aggregate-function", "last_non_null_value"},
+     NULL},
     {"default function without a group",
      ROW_VGH,
      {"merge-engine", "partial-update", "fields.g.sequence-group", "v", "fields.default-aggregate-function", "sum"},
@@ -94,7 +115,8 @@ static void options_are_refused_as_the_reference_does(void **state)
         const tl_type *type = test_type(r->type);
         tl_options options = make_options(r->options);
         tl_status status = tl_merge_validate(type, &key_column, 1, &options, &err);
-        if (status != (r->message == NULL ? TL_OK : TL_E_INVALID) || (r->message != NULL && strstr(err.message, r->message) == NULL))
+        if (status != (r->message == NULL ? TL_OK : TL_E_INVALID) ||
+            (r->message != NULL && strstr(err.message, r->message) == NULL))
             fail_msg("%s: %s '%s'", r->name, tl_status_name(status), err.message);
         tl_options_deinit(&options);
         tl_type_unref(type);
@@ -103,14 +125,23 @@ static void options_are_refused_as_the_reference_does(void **state)
 
 /* What only the engine finds. */
 static const refusal engines[] = {
-    {"sum of strings", ROW_VGH, {"merge-engine", "aggregation", "fields.s.aggregate-function", "sum"}, "column 's': aggregate function 'sum' takes a numeric type, not STRING"},
-    {"bool_and of numbers", ROW_VGH, {"merge-engine", "aggregation", "fields.v.aggregate-function", "bool_and"}, "takes BOOLEAN, not INT"},
+    {"sum of strings",
+     ROW_VGH,
+     {"merge-engine", "aggregation", "fields.s.aggregate-function", "sum"},
+     "column 's': aggregate function 'sum' takes a numeric type, not STRING"},
+    {"bool_and of numbers",
+     ROW_VGH,
+     {"merge-engine", "aggregation", "fields.v.aggregate-function", "bool_and"},
+     "takes BOOLEAN, not INT"},
     {"listagg of a bounded string",
      "ROW<k INT NOT NULL, s VARCHAR(10)>",
      {"merge-engine", "aggregation", "fields.s.aggregate-function", "listagg"},
      "takes STRING, not VARCHAR(10)"},
     {"collect of numbers", ROW_VGH, {"merge-engine", "aggregation", "fields.v.aggregate-function", "collect"}, "takes ARRAY"},
-    {"nested_update of numbers", ROW_VGH, {"merge-engine", "aggregation", "fields.l.aggregate-function", "nested_update"}, "takes ARRAY<ROW>"},
+    {"nested_update of numbers",
+     ROW_VGH,
+     {"merge-engine", "aggregation", "fields.l.aggregate-function", "nested_update"},
+     "takes ARRAY<ROW>"},
     {"nested key that is none",
      "ROW<k INT NOT NULL, t ARRAY<ROW<a INT>>>",
      {"merge-engine", "aggregation", "fields.t.aggregate-function", "nested_update", "fields.t.nested-key", "b"},
@@ -140,7 +171,10 @@ static const refusal engines[] = {
      ROW_VGH,
      {"merge-engine", "partial-update", "fields.g.sequence-group", "v", "fields.g,h.sequence-group", "w"},
      "defined repeatedly"},
-    {"projection without a group's member", "ROW<k INT NOT NULL, g INT>", {"merge-engine", "partial-update", "fields.g.sequence-group", "v"}, NULL},
+    {"projection without a group's member",
+     "ROW<k INT NOT NULL, g INT>",
+     {"merge-engine", "partial-update", "fields.g.sequence-group", "v"},
+     NULL},
     {"projection without the group",
      "ROW<k INT NOT NULL, f INT>",
      {"merge-engine", "partial-update", "fields.g.sequence-group", "v", "partial-update.remove-record-on-sequence-group", "g"},
@@ -161,7 +195,8 @@ static void engines_refuse_what_they_cannot_do(void **state)
         const tl_type *type = test_type(r->type);
         tl_options options = make_options(r->options);
         tl_status status = tl_merge_engine_create(type, &key_column, 1, &options, &engine, &err);
-        if (status != (r->message == NULL ? TL_OK : TL_E_INVALID) || (r->message != NULL && strstr(err.message, r->message) == NULL))
+        if (status != (r->message == NULL ? TL_OK : TL_E_INVALID) ||
+            (r->message != NULL && strstr(err.message, r->message) == NULL))
             fail_msg("%s: %s '%s'", r->name, tl_status_name(status), err.message);
         tl_merge_engine_unref(engine);
         tl_options_deinit(&options);
@@ -173,9 +208,21 @@ static void failing_allocations_are_errors(void **state)
 {
     (void)state;
     const tl_type *type = test_type(ROW_VGH);
-    static const char *const pairs[] = {"merge-engine", "partial-update", "fields.g.sequence-group", "v,l", "fields.h.sequence-group", "w,s",
-                                        "fields.s.aggregate-function", "listagg", "fields.l.aggregate-function", "collect",
-                                        "sequence.field", "v", "partial-update.remove-record-on-sequence-group", "g", NULL};
+    static const char *const pairs[] = {"merge-engine",
+                                        "partial-update",
+                                        "fields.g.sequence-group",
+                                        "v,l",
+                                        "fields.h.sequence-group",
+                                        "w,s",
+                                        "fields.s.aggregate-function",
+                                        "listagg",
+                                        "fields.l.aggregate-function",
+                                        "collect",
+                                        "sequence.field",
+                                        "v",
+                                        "partial-update.remove-record-on-sequence-group",
+                                        "g",
+                                        NULL};
     tl_options options = make_options(pairs);
     for (uint64_t nth = 1;; nth++) {
         tl_error err = {0};
@@ -216,9 +263,17 @@ static void a_projection_reads_the_sequence_columns(void **state)
     (void)state;
     static const char *const plain[] = {NULL};
     static const char *const sequence[] = {"sequence.field", "g, h", NULL};
-    static const char *const groups[] = {"merge-engine", "partial-update", "fields.g.sequence-group", "v", "fields.h,s.sequence-group", "w", NULL};
-    static const char *const removing[] = {"merge-engine", "partial-update", "fields.g.sequence-group", "v", "fields.h.sequence-group", "w",
-                                           "partial-update.remove-record-on-sequence-group", "g", NULL};
+    static const char *const groups[] = {
+        "merge-engine", "partial-update", "fields.g.sequence-group", "v", "fields.h,s.sequence-group", "w", NULL};
+    static const char *const removing[] = {"merge-engine",
+                                           "partial-update",
+                                           "fields.g.sequence-group",
+                                           "v",
+                                           "fields.h.sequence-group",
+                                           "w",
+                                           "partial-update.remove-record-on-sequence-group",
+                                           "g",
+                                           NULL};
     check_needed(plain, "v", "");
     check_needed(sequence, "v", "gh");
     check_needed(groups, "v", "g");

@@ -10,7 +10,10 @@ static union_fn find_union(const char *name)
     static const struct {
         const char *name;
         union_fn fn;
-    } unions[] = {{"hll", tl_merge__hll_union}, {"theta", tl_merge__theta_union}, {"rbm32", tl_merge__rbm32_union}, {"rbm64", tl_merge__rbm64_union}};
+    } unions[] = {{"hll", tl_merge__hll_union},
+                  {"theta", tl_merge__theta_union},
+                  {"rbm32", tl_merge__rbm32_union},
+                  {"rbm64", tl_merge__rbm64_union}};
     for (size_t i = 0; i < TL_ARRAY_LEN(unions); i++)
         if (strcmp(unions[i].name, name) == 0)
             return unions[i].fn;
@@ -163,7 +166,8 @@ static void empty_ones_are_neutral(void **state)
 {
     (void)state;
     check_text("hll", "0201070c030c0000", "0201070c030c0000", "0201070c030c0000");
-    check_text("hll", "0201070c030c0000", "0201070c030803002bf2fb06862ff90d75816607", "0201070c030803002bf2fb06862ff90d75816607");
+    check_text("hll", "0201070c030c0000", "0201070c030803002bf2fb06862ff90d75816607",
+               "0201070c030803002bf2fb06862ff90d75816607");
     check_text("theta", "01030300001e0000", "01030300001e0000", "01030300001e0000");
     check_text("rbm32", "3a30000000000000", "3a30000000000000", "3a30000000000000");
     check_text("rbm64", "00", "00", "00");

@@ -139,7 +139,8 @@ static void a_null_of_sixteen_or_eight_bytes_keeps_its_place(void **state)
     r = new_row("ROW<a DECIMAL(20, 0), b STRING>");
     tl_builder_null(r.builders[0]);
     tl_builder_bytes(r.builders[1], "12345678", 8);
-    check_sample(&r, false, "0001000000000000 0000000018000000 0800000028000000 00000000000000000000000000000000 3132333435363738");
+    check_sample(&r, false,
+                 "0001000000000000 0000000018000000 0800000028000000 00000000000000000000000000000000 3132333435363738");
 }
 
 static void arrays_and_maps_nest(void **state)
@@ -163,7 +164,8 @@ static const char *const shapes[] = {
     "ROW<a DECIMAL(5, 2), b DECIMAL(30, 5), c DATE, d TIME(3), e TIMESTAMP(0), f TIMESTAMP(6), g TIMESTAMP(9)>",
     "ROW<a CHAR(5), b STRING, c BINARY(3), d BYTES, e TIMESTAMP(6) WITH LOCAL TIME ZONE, f DECIMAL(38, 0)>",
     "ROW<a ARRAY<BOOLEAN>, b ARRAY<STRING>, c ARRAY<SMALLINT>, d ARRAY<DECIMAL(30, 2)>, e ARRAY<TIMESTAMP(9)>, f ARRAY<INT>>",
-    "ROW<a MAP<STRING, BIGINT>, b MULTISET<STRING>, c ROW<x DECIMAL(25, 1), y ARRAY<ROW<z STRING>>>, d MAP<INT, MAP<INT, BYTES>>>",
+    "ROW<a MAP<STRING, BIGINT>, b MULTISET<STRING>, c ROW<x DECIMAL(25, 1), y ARRAY<ROW<z STRING>>>, d MAP<INT, MAP<INT, "
+    "BYTES>>>",
     "ROW<a INT NOT NULL>",
 };
 
@@ -201,7 +203,8 @@ static void rows_of_every_type_read_back(void **state)
         for (int64_t i = 0; i < s.n_rows; i++) {
             tl_buf one = {0};
             tl_batch *back = NULL;
-            assert_int_equal(tl_binary_row_append(&one, (const tl_column *const *)s.cols, s.type->n_fields, i, 0, false), TL_OK);
+            assert_int_equal(tl_binary_row_append(&one, (const tl_column *const *)s.cols, s.type->n_fields, i, 0, false),
+                             TL_OK);
             assert_int_equal(one.len, offsets[i + 1] - offsets[i]);
             assert_memory_equal(one.data, all.data + offsets[i], one.len);
             assert_ok(tl_binary_row_decode((tl_bytes_view){one.data, one.len}, s.type, false, &back, &err), &err);
@@ -249,7 +252,8 @@ static void damaged_rows_do_no_harm(void **state)
         sample s = random_sample(shapes[k], 40, &rng);
         for (int64_t i = 0; i < s.n_rows; i++) {
             tl_buf buf = {0};
-            assert_int_equal(tl_binary_row_append(&buf, (const tl_column *const *)s.cols, s.type->n_fields, i, 0, false), TL_OK);
+            assert_int_equal(tl_binary_row_append(&buf, (const tl_column *const *)s.cols, s.type->n_fields, i, 0, false),
+                             TL_OK);
             for (int round = 0; round < 60; round++) {
                 size_t len = round % 3 == 0 ? test_random(&rng) % (buf.len + 1) : buf.len;
                 uint8_t *copy = malloc(len + 1); /* exact, so that the sanitizer sees one byte too many */
@@ -344,16 +348,27 @@ static void hashes_of_many_rows_are_those_of_each(void **state)
     (void)state;
     tl_error err;
     uint64_t rng = test_seed(5);
-    static const char *const keys[] = {"ROW<a BOOLEAN>", "ROW<a TINYINT>", "ROW<a SMALLINT>", "ROW<a INT>", "ROW<a BIGINT>", "ROW<a DOUBLE>",
-                                       "ROW<a FLOAT>", "ROW<a DECIMAL(9, 1)>", "ROW<a TIMESTAMP(3)>", "ROW<a TIMESTAMP(6)>",
-                                       "ROW<a DECIMAL(20, 1)>", "ROW<a STRING, b INT>", "ROW<a ARRAY<INT>, b BIGINT>"};
+    static const char *const keys[] = {"ROW<a BOOLEAN>",
+                                       "ROW<a TINYINT>",
+                                       "ROW<a SMALLINT>",
+                                       "ROW<a INT>",
+                                       "ROW<a BIGINT>",
+                                       "ROW<a DOUBLE>",
+                                       "ROW<a FLOAT>",
+                                       "ROW<a DECIMAL(9, 1)>",
+                                       "ROW<a TIMESTAMP(3)>",
+                                       "ROW<a TIMESTAMP(6)>",
+                                       "ROW<a DECIMAL(20, 1)>",
+                                       "ROW<a STRING, b INT>",
+                                       "ROW<a ARRAY<INT>, b BIGINT>"};
     for (size_t k = 0; k < TL_ARRAY_LEN(keys); k++) {
         sample s = random_sample(keys[k], 2500, &rng);
         int32_t *hashes = malloc(2500 * sizeof *hashes);
         assert_ok(tl_bucket_hash((const tl_column *const *)s.cols, s.type->n_fields, 2500, hashes, &err), &err);
         for (int64_t i = 0; i < 2500; i++) {
             tl_buf one = {0};
-            assert_int_equal(tl_binary_row_append(&one, (const tl_column *const *)s.cols, s.type->n_fields, i, 0, false), TL_OK);
+            assert_int_equal(tl_binary_row_append(&one, (const tl_column *const *)s.cols, s.type->n_fields, i, 0, false),
+                             TL_OK);
             if (hashes[i] != (int32_t)tl_murmur32_words(one.data, one.len, 42))
                 fail_msg("%s: row %lld", keys[k], (long long)i);
             tl_buf_deinit(&one);
@@ -379,8 +394,8 @@ static void buckets_follow_their_function(void **state)
     assert_int_equal(buckets[3], 2);
     assert_ok(tl_bucket_assign(TL_BUCKET_HIVE, (const tl_column *const *)&longs, 1, 4, 1000, buckets, &err), &err);
     assert_int_equal(buckets[0], 1);
-    assert_int_equal(buckets[1], 6);            /* -7 ^ -7 >>> 32 is 6 */
-    assert_int_equal(buckets[2], 0);            /* 0x80000000 & 0x7fffffff */
+    assert_int_equal(buckets[1], 6); /* -7 ^ -7 >>> 32 is 6 */
+    assert_int_equal(buckets[2], 0); /* 0x80000000 & 0x7fffffff */
     tl_column *decimals = ints("DECIMAL(10, 2)", values, 4);
     assert_ok(tl_bucket_assign(TL_BUCKET_HIVE, (const tl_column *const *)&decimals, 1, 1, 1000, buckets, &err), &err);
     assert_int_equal(buckets[0], 33); /* 0.01: 31 * 1 + 2 */

@@ -91,7 +91,8 @@ static void keys_compare_as_their_values_do(void **state)
 static void check_order(const tl_keys *keys, const char *what)
 {
     tl_error err;
-    uint32_t *order = malloc(((size_t)keys->count + 1) * sizeof *order), *again = malloc(((size_t)keys->count + 1) * sizeof *again);
+    uint32_t *order = malloc(((size_t)keys->count + 1) * sizeof *order),
+             *again = malloc(((size_t)keys->count + 1) * sizeof *again);
     uint32_t *starts = malloc(((size_t)keys->count + 1) * sizeof *starts), n_groups = 0, g = 0;
     assert_ok(tl_keys_sort(keys, order, &err), &err);
     assert_ok(tl_keys_sort_groups(keys, again, starts, &n_groups, &err), &err);
@@ -230,7 +231,8 @@ static void keys_of_a_map_are_refused(void **state)
 static void equality_agrees_with_order(void **state)
 {
     (void)state;
-    static const char *const types[] = {"INT", "DOUBLE", "FLOAT", "STRING", "DECIMAL(30, 3)", "TIMESTAMP(9)", "ARRAY<INT>", "ROW<a INT, b DOUBLE>"};
+    static const char *const types[] = {
+        "INT", "DOUBLE", "FLOAT", "STRING", "DECIMAL(30, 3)", "TIMESTAMP(9)", "ARRAY<INT>", "ROW<a INT, b DOUBLE>"};
     uint64_t rng = test_seed(7);
     for (size_t s = 0; s < TL_ARRAY_LEN(types); s++) {
         const tl_type *type = test_type(types[s]);
