@@ -99,8 +99,10 @@ typedef struct tidelake_changes_options {
     int64_t to_snapshot;   /* > 0: the last one; 0: no end */
     int follow;            /* wait for new snapshots; otherwise the end is the latest one */
     int64_t poll_ms;       /* how often to look for new ones; 0: 200 */
+    const tidelake_option *options; /* laid over the table's: scan.mode, scan.snapshot-id, consumer-id, … */
+    size_t n_options;
 } tidelake_changes_options;
-#define TIDELAKE_CHANGES_INIT {sizeof(tidelake_changes_options), 0, 0, 0, 0}
+#define TIDELAKE_CHANGES_INIT {sizeof(tidelake_changes_options), 0, 0, 0, 0, NULL, 0}
 
 /** Streaming read: the table's changes, snapshot after snapshot, with row kinds. */
 TIDELAKE_API tl_status tidelake_changes(tidelake_table *table, const tidelake_changes_options *options, tidelake_rows **out, tl_error *err);
@@ -240,8 +242,20 @@ TIDELAKE_API tl_status tidelake_rollback(tidelake_table *table, int64_t snapshot
 /** Numbers < 0: as the table's options say. */
 TIDELAKE_API tl_status tidelake_expire(tidelake_table *table, int64_t retain_max, int64_t retain_min, int64_t retain_ms, int *expired,
                                        tl_error *err);
-/** Drop the partitions that a spec names; a spec may leave keys out. */
-TIDELAKE_API tl_status tidelake_drop_partition(tidelake_table *table, const tidelake_option *spec, size_t n, tl_error *err);
+/** {"p":"v","q":1,"r":null} as an array of options, for tidelake_write_options.overwrite_partition; tidelake_free(). */
+TIDELAKE_API tl_status tidelake_parse_partition(tidelake_table *table, const char *json, tidelake_option **out, size_t *n, tl_error *err);
+/** Drop the partitions that match one of `n` such objects, in one commit; an object may leave keys out. `commit_user` NULL: random. */
+TIDELAKE_API tl_status tidelake_drop_partitions(tidelake_table *table, const char *commit_user, const char *const *specs_json, size_t n,
+                                                tl_error *err);
+/** A branch from a tag, or (`tag` NULL) an empty one with the table's schemas. */
+TIDELAKE_API tl_status tidelake_create_branch(tidelake_table *table, const char *branch, const char *tag, tl_error *err);
+TIDELAKE_API tl_status tidelake_delete_branch(tidelake_table *table, const char *branch, tl_error *err);
+TIDELAKE_API tl_status tidelake_rename_branch(tidelake_table *table, const char *from, const char *to, tl_error *err);
+/** How far a streaming reader got: expiry keeps what it has not read. One that is missing is no error for delete. */
+TIDELAKE_API tl_status tidelake_set_consumer(tidelake_table *table, const char *id, int64_t next_snapshot, tl_error *err);
+TIDELAKE_API tl_status tidelake_delete_consumer(tidelake_table *table, const char *id, tl_error *err);
+/** Lines {"consumer":ID,"next":N} by id; tidelake_free(). */
+TIDELAKE_API tl_status tidelake_consumers_json(tidelake_table *table, char **out, tl_error *err);
 /** Check a table to the bottom; *report_json: {"snapshots":…,"problems":[…]}, tidelake_free(). *problems: how many. */
 TIDELAKE_API tl_status tidelake_fsck(tidelake_table *table, int all_snapshots, char **report_json, size_t *problems, tl_error *err);
 /** The newest snapshot: id (0 if there is none), kind and records; for reports. `kind` may be NULL. */

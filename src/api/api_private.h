@@ -34,6 +34,7 @@ struct tidelake_rows {
     tl_predicate *predicate;
     const tl_type *type;
     /* changes */
+    tl_table *followed; /* owned */
     tl_stream_scan *scan;
     tl_splits splits;
     size_t next_split;
@@ -50,6 +51,10 @@ tl_status tl_api__split_name(const char *name, char **db, char **table, tl_error
 tl_status tl_api__options(const tidelake_option *options, size_t n, tl_options *out, tl_error *err);
 /** Names, each followed by a NUL, and another NUL at the end; frees the names. */
 tl_status tl_api__join_names(char **names, size_t n, char **out, tl_error *err);
+/** Add the table's name to a failure, unless a room below has told it already. */
+tl_status tl_api__in_table(const tidelake_table *table, tl_status status, tl_error *err);
+/** Parse a caller's JSON: what is wrong in it is TL_E_INVALID, for it is an argument, not a file of the lake. */
+tl_status tl_api__parse_json(tl_arena *arena, tl_bytes_view text, const tl_json **out, tl_error *err);
 /** A text that the caller releases with tidelake_free(). */
 tl_status tl_api__steal(tl_buf *buf, char **out, tl_error *err);
 tl_status tl_api__batch(tl_batch *batch_take, tidelake_batch **out, tl_error *err);

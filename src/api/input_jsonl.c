@@ -88,7 +88,7 @@ static tl_status add_row(tidelake_input *in, text_record *record, tl_error *err)
     }
     tl_arena_reset(&jsonl->arena);
     const tl_json *row;
-    TL_TRY(tl_json_parse(&jsonl->arena, (tl_bytes_view){(const uint8_t *)text->line, text->line_len}, &row, err));
+    TL_TRY(tl_api__parse_json(&jsonl->arena, (tl_bytes_view){(const uint8_t *)text->line, text->line_len}, &row, err));
     if (row->kind != TL_JSON_OBJECT)
         return tl_error_set(err, TL_E_INVALID, "a row is expected as an object: {\"column\":value,…}");
     *record = TEXT_ROW;

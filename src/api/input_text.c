@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "types/utf8.h"
+
 tl_status tl_input__text_open(tidelake_input *in, text_input *text, tl_error *err)
 {
     bool is_stdin = strcmp(in->path, "-") == 0;
@@ -67,6 +69,8 @@ tl_status tl_input__read_line(tidelake_input *in, text_input *text, bool *end, t
         memmove(text->line, text->line + 3, len - 3 + 1);
         text->line_len -= 3;
     }
+    if (!tl_utf8_valid((tl_bytes_view){(const uint8_t *)text->line, text->line_len}))
+        return tl_error_set(err, TL_E_INVALID, "the text is not UTF-8");
     return TL_OK;
 }
 

@@ -54,6 +54,27 @@ tl_status tl_api__options(const tidelake_option *options, size_t n, tl_options *
     return TL_OK;
 }
 
+tl_status tl_api__in_table(const tidelake_table *table, tl_status status, tl_error *err)
+{
+    if (status == TL_OK || err == NULL || table == NULL) /* the rows of a statement belong to no table */
+        return status;
+    size_t db = strlen(table->db);
+    for (const char *hit = err->message; (hit = strstr(hit, table->db)) != NULL; hit++)
+        if (hit[db] == '.' && strncmp(hit + db + 1, table->name, strcspn(table->name, "$")) == 0)
+            return status;
+    return tl_error_wrap(err, status, "table %s.%s", table->db, table->name);
+}
+
+tl_status tl_api__parse_json(tl_arena *arena, tl_bytes_view text, const tl_json **out, tl_error *err)
+{
+    tl_status status = tl_json_parse(arena, text, out, err);
+    if (status != TL_E_CORRUPT)
+        return status;
+    if (err != NULL)
+        err->status = TL_E_INVALID;
+    return TL_E_INVALID;
+}
+
 tl_status tl_api__steal(tl_buf *buf, char **out, tl_error *err)
 {
     return tl_buf_steal_str(buf, out) == TL_OK ? TL_OK : tl_nomem(err, "result");
@@ -133,7 +154,7 @@ tl_status tidelake_table_open(tidelake_lake *lake, const char *name, const tidel
     if (status == TL_OK)
         status = tl_api__options(options, n, &table->options, err);
     if (status == TL_OK)
-        status = tl_error_wrap(err, tl_table_open(lake->catalog, table->db, table->name, &table->options, &table->table, err), "table '%s'", name);
+        status = tl_api__in_table(table, tl_table_open(lake->catalog, table->db, table->name, &table->options, &table->table, err), err);
     if (status != TL_OK) {
         tidelake_table_close(table);
         return status;

@@ -35,7 +35,7 @@ static tl_status parse_where(const char *where, const tl_type *row_type, tl_pred
 {
     tl_arena arena = {0};
     const tl_json *json;
-    tl_status status = tl_json_parse(&arena, (tl_bytes_view){(const uint8_t *)where, strlen(where)}, &json, err);
+    tl_status status = tl_api__parse_json(&arena, (tl_bytes_view){(const uint8_t *)where, strlen(where)}, &json, err);
     if (status == TL_OK)
         status = tl_predicate_from_json(json, row_type, out, err);
     tl_arena_deinit(&arena);
@@ -87,11 +87,26 @@ tl_status tidelake_read(tidelake_table *table, const tidelake_read_options *opti
         status = tl_table_read(table->table, &spec, &rows->reader, err);
     if (status != TL_OK) {
         tidelake_rows_free(rows);
-        return tl_error_wrap(err, status, "table '%s.%s'", table->db, table->name);
+        return tl_api__in_table(table, status, err);
     }
     rows->type = rows->reader->type;
     *out = rows;
     return TL_OK;
+}
+
+/* A table that is followed is opened anew: its scan.* options say where to begin, and the schema is the latest one. */
+static tl_status open_followed(tidelake_table *table, const tidelake_changes_options *options, tl_table **out, tl_error *err)
+{
+    tl_options all;
+    if (tl_options_dup(&table->options, &all) != TL_OK)
+        return tl_nomem(err, "options");
+    tl_status status = TL_OK;
+    if (TL_API_HAS(options, n_options))
+        for (size_t i = 0; i < options->n_options && status == TL_OK; i++)
+            status = tl_options_set(&all, options->options[i].key, options->options[i].value);
+    status = status == TL_OK ? tl_table_open_streaming(table->lake->catalog, table->db, table->name, &all, out, err) : tl_nomem(err, "options");
+    tl_options_deinit(&all);
+    return status;
 }
 
 tl_status tidelake_changes(tidelake_table *table, const tidelake_changes_options *options, tidelake_rows **out, tl_error *err)
@@ -102,11 +117,14 @@ tl_status tidelake_changes(tidelake_table *table, const tidelake_changes_options
     rows->to_snapshot = TL_API_HAS(options, to_snapshot) && options->to_snapshot > 0 ? options->to_snapshot : INT64_MAX;
     rows->follow = TL_API_HAS(options, follow) && options->follow != 0;
     rows->poll_ms = TL_API_HAS(options, poll_ms) && options->poll_ms > 0 ? options->poll_ms : 200;
-    rows->type = tl_table_row_type(table->table);
-    tl_status status = tl_stream_scan_create(table->table, next, &rows->scan, err);
+    tl_status status = open_followed(table, options, &rows->followed, err);
+    if (status == TL_OK) {
+        rows->type = tl_table_row_type(rows->followed);
+        status = tl_stream_scan_create(rows->followed, next, &rows->scan, err);
+    }
     if (status != TL_OK) {
         tidelake_rows_free(rows);
-        return tl_error_wrap(err, status, "table '%s.%s'", table->db, table->name);
+        return tl_api__in_table(table, status, err);
     }
     *out = rows;
     return TL_OK;
@@ -168,7 +186,7 @@ static tl_status next_change(tidelake_rows *rows, tl_batch **out, tl_error *err)
         if (split->snapshot_id > 0)
             rows->snapshot_id = split->snapshot_id;
         rows->split_snapshot = split->kind == TL_SPLIT_DATA ? rows->snapshot_id : -1; /* changes between two snapshots: of neither */
-        TL_TRY(tl_table_read_split(rows->table->table, split, &spec, &rows->reader, err));
+        TL_TRY(tl_table_read_split(rows->followed, split, &spec, &rows->reader, err));
     }
 }
 
@@ -178,9 +196,9 @@ tl_status tidelake_rows_next(tidelake_rows *rows, tidelake_batch **out, tl_error
     if (rows->table == NULL)
         TL_TRY(tl_reader_next(rows->reader, &batch, err));
     else if (rows->scan != NULL)
-        TL_TRY(tl_error_wrap(err, next_change(rows, &batch, err), "table '%s.%s'", rows->table->db, rows->table->name));
+        TL_TRY(tl_api__in_table(rows->table, next_change(rows, &batch, err), err));
     else
-        TL_TRY(tl_error_wrap(err, tl_reader_next(rows->reader, &batch, err), "table '%s.%s'", rows->table->db, rows->table->name));
+        TL_TRY(tl_api__in_table(rows->table, tl_reader_next(rows->reader, &batch, err), err));
     if (batch == NULL) {
         *out = NULL;
         return TL_OK;
@@ -197,6 +215,7 @@ void tidelake_rows_free(tidelake_rows *rows)
         rows->release_owner(rows->owner);
     tl_stream_scan_free(rows->scan);
     tl_splits_deinit(&rows->splits);
+    tl_table_free(rows->followed);
     tl_pool_free(rows->pool);
     tl_free(rows->columns);
     tl_predicate_free(rows->predicate);
@@ -342,7 +361,7 @@ tl_status tidelake_plan(tidelake_table *table, const tidelake_read_options *opti
         *n = splits.n;
     tl_splits_deinit(&splits);
     tidelake_rows_free(rows);
-    return status;
+    return tl_api__in_table(table, status, err);
 }
 
 tl_status tidelake_read_split(tidelake_table *table, tidelake_bytes split, const tidelake_read_options *options, tidelake_rows **out, tl_error *err)
@@ -363,7 +382,7 @@ tl_status tidelake_read_split(tidelake_table *table, tidelake_bytes split, const
     }
     if (status != TL_OK) {
         tidelake_rows_free(rows);
-        return status;
+        return tl_api__in_table(table, status, err);
     }
     rows->type = rows->reader->type;
     *out = rows;

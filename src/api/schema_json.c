@@ -6,6 +6,12 @@ typedef struct json_list {
     int32_t n;
 } json_list;
 
+/* As tl_api__in_table(), for a table that is not open. */
+static tl_status in_table(const char *name, tl_status status, tl_error *err)
+{
+    return status == TL_OK || err == NULL || strstr(err->message, name) != NULL ? status : tl_error_wrap(err, status, "table %s", name);
+}
+
 static tl_status strings_of(tl_arena *arena, const tl_json *json, const char *what, json_list *out, tl_error *err)
 {
     *out = (json_list){NULL, 0};
@@ -106,11 +112,11 @@ tl_status tidelake_create_table(tidelake_lake *lake, const char *name, const cha
     TL_TRY(tl_api__split_name(name, &db, &table, err));
     tl_arena arena = {0};
     const tl_json *json;
-    tl_status status = tl_json_parse(&arena, (tl_bytes_view){(const uint8_t *)schema_json, strlen(schema_json)}, &json, err);
+    tl_status status = tl_api__parse_json(&arena, (tl_bytes_view){(const uint8_t *)schema_json, strlen(schema_json)}, &json, err);
     if (status == TL_OK)
         status = create_from(lake, &arena, db, table, json, if_not_exists, err);
     tl_arena_deinit(&arena);
-    return tl_error_wrap(err, status, "table '%s'", name);
+    return in_table(name, status, err);
 }
 
 /* ---- changes ---- */
@@ -199,7 +205,7 @@ tl_status tidelake_alter_table(tidelake_lake *lake, const char *name, const char
     TL_TRY(tl_api__split_name(name, &db, &table, err));
     tl_arena arena = {0};
     const tl_json *json;
-    tl_status status = tl_json_parse(&arena, (tl_bytes_view){(const uint8_t *)changes_json, strlen(changes_json)}, &json, err);
+    tl_status status = tl_api__parse_json(&arena, (tl_bytes_view){(const uint8_t *)changes_json, strlen(changes_json)}, &json, err);
     if (status == TL_OK)
         status = alter_from(lake, &arena, db, table, json, err);
     tl_arena_deinit(&arena);
@@ -211,5 +217,5 @@ tl_status tidelake_alter_table(tidelake_lake *lake, const char *name, const char
         *schema_id = schema->id;
         tl_table_schema_unref(schema);
     }
-    return tl_error_wrap(err, status, "table '%s'", name);
+    return in_table(name, status, err);
 }

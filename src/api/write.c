@@ -81,7 +81,7 @@ tl_status tidelake_writer_open(tidelake_table *table, const tidelake_write_optio
     tl_status status = open_writer(w, options, err);
     if (status != TL_OK) {
         tidelake_writer_close(w);
-        return tl_error_wrap(err, status, "table '%s.%s'", table->db, table->name);
+        return tl_api__in_table(table, status, err);
     }
     *out = w;
     return TL_OK;
@@ -101,7 +101,7 @@ void tidelake_writer_close(tidelake_writer *w)
 
 tl_status tidelake_writer_write_batch(tidelake_writer *w, const tidelake_batch *batch, tl_error *err)
 {
-    return tl_error_wrap(err, tl_table_writer_write(w->writer, batch->batch, err), "table '%s.%s'", w->table->db, w->table->name);
+    return tl_api__in_table(w->table, tl_table_writer_write(w->writer, batch->batch, err), err);
 }
 
 tl_status tidelake_writer_write(tidelake_writer *w, struct ArrowArray *array, const struct ArrowSchema *schema, const uint8_t *kinds, tl_error *err)
@@ -116,7 +116,7 @@ tl_status tidelake_writer_write(tidelake_writer *w, struct ArrowArray *array, co
         if (batch->row_kind == NULL)
             return tl_nomem(err, "row kinds");
     }
-    return tl_error_wrap(err, tl_table_writer_write(w->writer, batch, err), "table '%s.%s'", w->table->db, w->table->name);
+    return tl_api__in_table(w->table, tl_table_writer_write(w->writer, batch, err), err);
 }
 
 static tl_status fill_commit(const tidelake_commit_options *options, const char *user, int64_t next_identifier, tl_options *properties,
@@ -185,7 +185,7 @@ tl_status tidelake_writer_commit(tidelake_writer *w, const tidelake_commit_optio
         status = compact_unaware(w, result, err);
     tl_commit_messages_deinit(&messages);
     tl_options_deinit(&properties);
-    return tl_error_wrap(err, status, "table '%s.%s'", w->table->db, w->table->name);
+    return tl_api__in_table(w->table, status, err);
 }
 
 tl_status tidelake_writer_prepare(tidelake_writer *w, tidelake_bytes **out, size_t *n, tl_error *err)
@@ -237,7 +237,7 @@ tl_status tidelake_commit_prepared(tidelake_table *table, const char *commit_use
         tell(&done, result);
     tl_options_deinit(&properties);
     tl_commit_messages_deinit(&messages);
-    return tl_error_wrap(err, status, "table '%s.%s'", table->db, table->name);
+    return tl_api__in_table(table, status, err);
 }
 
 tl_status tidelake_abort_prepared(tidelake_table *table, const tidelake_bytes *pieces, size_t n, tl_error *err)
@@ -247,7 +247,7 @@ tl_status tidelake_abort_prepared(tidelake_table *table, const tidelake_bytes *p
     if (status == TL_OK)
         tl_table_abort(table->table, &messages);
     tl_commit_messages_deinit(&messages);
-    return tl_error_wrap(err, status, "table '%s.%s'", table->db, table->name);
+    return tl_api__in_table(table, status, err);
 }
 
 tl_status tidelake_compact(tidelake_table *table, const char *commit_user, int full, int threads, tidelake_commit_result *result, tl_error *err)
@@ -260,5 +260,5 @@ tl_status tidelake_compact(tidelake_table *table, const char *commit_user, int f
     tl_pool_free(pool);
     if (status == TL_OK)
         tell(&done, result);
-    return tl_error_wrap(err, status, "table '%s.%s'", table->db, table->name);
+    return tl_api__in_table(table, status, err);
 }

@@ -88,9 +88,32 @@ static bool parse_option(const cli_command *command, int argc, char **argv, int 
         }
         value = argv[++*i];
     }
+    if (option->arg == CLI_REPEAT && strchr(option->value, '=') != NULL && strchr(value, '=') == NULL) {
+        (void)cli_usage(command, "'--%s %s': %s is expected", option->name, value, option->value);
+        return false;
+    }
     if (option->arg == CLI_OPTIONAL && value == NULL && *i + 1 < argc && argv[*i + 1][0] == '{')
         value = argv[++*i];
     out->parsed[out->n_parsed++] = (cli_parsed){option, value};
+    return true;
+}
+
+/* Whether there are as many parameters as the command takes. */
+static bool check_params(const cli_args *args)
+{
+    const cli_command *command = args->command;
+    if (args->n_params < command->n_params_min) {
+        /* The parameters stand in the command's table as words: tell the first that is missing. */
+        const char *word = command->params;
+        for (int i = 0; i < args->n_params && strchr(word, ' ') != NULL; i++)
+            word = strchr(word, ' ') + 1;
+        (void)cli_usage(command, "%.*s is missing: tidelake %s %s", (int)strcspn(word, " "), word, command->name, command->params);
+        return false;
+    }
+    if (command->n_params_max >= 0 && args->n_params > command->n_params_max) {
+        (void)cli_usage(command, "'%s' is one argument too many: tidelake %s %s", args->params[command->n_params_max], command->name, command->params);
+        return false;
+    }
     return true;
 }
 
@@ -117,11 +140,7 @@ bool cli_parse(const cli_command *command, int argc, char **argv, cli_args *out)
             out->params[out->n_params++] = argv[i];
         }
     }
-    if (out->n_params < command->n_params_min || (command->n_params_max >= 0 && out->n_params > command->n_params_max)) {
-        if (out->n_params < command->n_params_min)
-            (void)cli_usage(command, "%s: missing", command->params);
-        else
-            (void)cli_usage(command, "too many arguments: '%s' is one too much", out->params[command->n_params_max]);
+    if (!check_params(out)) {
         cli_args_deinit(out);
         return false;
     }
@@ -152,20 +171,28 @@ const char *cli_value(const cli_args *args, const char *name, const char *otherw
     return value;
 }
 
-bool cli_int(const cli_args *args, const char *name, int64_t min, int64_t *out)
+bool cli_parse_int(const cli_args *args, const char *what, const char *text, int64_t min, int64_t *out)
 {
-    const char *text = cli_value(args, name, NULL);
-    if (text == NULL)
-        return true;
     char *end;
     errno = 0;
     long long v = strtoll(text, &end, 10);
     if (end == text || *end != '\0' || errno != 0 || v < min) {
-        (void)cli_usage(args->command, "'--%s %s': a whole number from %lld on is expected", name, text, (long long)min);
+        if (min <= -INT64_MAX)
+            (void)cli_usage(args->command, "'%s %s': a whole number is expected", what, text);
+        else
+            (void)cli_usage(args->command, "'%s %s': a whole number from %lld on is expected", what, text, (long long)min);
         return false;
     }
     *out = v;
     return true;
+}
+
+bool cli_int(const cli_args *args, const char *name, int64_t min, int64_t *out)
+{
+    const char *text = cli_value(args, name, NULL);
+    char what[64];
+    snprintf(what, sizeof what, "--%s", name);
+    return text == NULL || cli_parse_int(args, what, text, min, out);
 }
 
 /* Levenshtein distance of short words; long ones are never near. */
@@ -196,10 +223,11 @@ static int distance(const char *a, const char *b)
 const char *cli_nearest(const char *word, const char *const *known, size_t n)
 {
     const char *best = NULL;
-    int best_distance = 3; /* up to two slips of the finger */
+    size_t len = strlen(word);
+    int best_distance = len < 4 ? 2 : 3; /* one more than the slips of the finger that are forgiven */
     for (size_t i = 0; i < n; i++) {
         int d = distance(word, known[i]);
-        if (d < best_distance || (best == NULL && strlen(word) > 2 && strncmp(word, known[i], strlen(word)) == 0)) {
+        if (d < best_distance || (best == NULL && len > 2 && strncmp(word, known[i], len) == 0)) {
             best = known[i];
             best_distance = d < best_distance ? d : best_distance;
         }

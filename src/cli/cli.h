@@ -35,7 +35,7 @@ typedef struct cli_args cli_args;
 typedef struct cli_command {
     const char *name;    /* "tag create" has two words */
     const char *group;   /* heading in the overview */
-    const char *params;  /* "DB.TABLE ROWS" */
+    const char *params;  /* "DB.TABLE ROWS"; with a database or table first, a warehouse is needed */
     int n_params_min, n_params_max;
     const char *summary; /* one line */
     const char *details; /* more lines, may be NULL */
@@ -71,6 +71,8 @@ bool cli_has(const cli_args *args, const char *name);
 const char *cli_value(const cli_args *args, const char *name, const char *otherwise);
 /** A whole number in [min, INT64_MAX]; false: explained. `out` keeps its value if the option is absent. */
 bool cli_int(const cli_args *args, const char *name, int64_t min, int64_t *out);
+/** The same for a parameter; `what` is its name. */
+bool cli_parse_int(const cli_args *args, const char *what, const char *text, int64_t min, int64_t *out);
 
 void cli_help_overview(FILE *out);
 void cli_help_command(const cli_command *command, FILE *out);
@@ -85,18 +87,25 @@ int cli_fail(const tl_error *err);
 int cli_usage(const cli_command *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Opening what most commands need. False: explained. */
-bool cli_open_lake(const cli_args *args, tidelake_lake **out);
+bool cli_open_lake(const cli_args *args, bool make, tidelake_lake **out);
 /** DB.TABLE of params[0] with --branch, --option and `extra` options laid over. */
 typedef struct cli_table {
     tidelake_lake *lake;
     tidelake_table *table;
 } cli_table;
 bool cli_open_table(const cli_args *args, const tidelake_option *extra, size_t n_extra, cli_table *out);
+/** The words of --option, and `extra` behind them. False: explained. */
+typedef struct cli_options {
+    tidelake_option *items;
+    size_t n;
+    char **copies; /* the words, cut at their `=` */
+} cli_options;
+bool cli_collect_options(const cli_args *args, const tidelake_option *extra, size_t n_extra, cli_options *out);
+void cli_options_deinit(cli_options *options);
+bool cli_open_table_with(const cli_args *args, const cli_options *options, cli_table *out);
 void cli_close_table(cli_table *table);
 /** Absolute path of the warehouse; free(). */
 char *cli_warehouse(const cli_args *args);
-/** {"p":"v","q":1} into options that point into `json` (which is changed); free() the array. False: explained. */
-bool cli_parse_partition(const cli_args *args, char *json, tidelake_option **out, size_t *n);
 /** Text of a file ("-": stdin), NUL-terminated; free(). False: explained. */
 bool cli_read_file(const char *path, char **out);
 
@@ -146,6 +155,12 @@ int cmd_tag_create(const cli_args *args);
 int cmd_tag_delete(const cli_args *args);
 int cmd_tag_rename(const cli_args *args);
 int cmd_drop_partition(const cli_args *args);
+int cmd_branch_create(const cli_args *args);
+int cmd_branch_delete(const cli_args *args);
+int cmd_branch_rename(const cli_args *args);
+int cmd_consumer_set(const cli_args *args);
+int cmd_consumer_delete(const cli_args *args);
+int cmd_consumer_list(const cli_args *args);
 int cmd_fsck(const cli_args *args);
 int cmd_run(const cli_args *args);
 int cmd_sql(const cli_args *args);

@@ -114,6 +114,102 @@ int cmd_tag_rename(const cli_args *args)
     return rc;
 }
 
+/* ---- branches ---- */
+
+static int tell_branch(const cli_args *args, tl_status status, const tl_error *err)
+{
+    if (status != TL_OK)
+        return cli_fail(err);
+    printf("{\"branch\":");
+    cli_print_json_string(stdout, args->params[1]);
+    printf("}\n");
+    return CLI_EXIT_OK;
+}
+
+int cmd_branch_create(const cli_args *args)
+{
+    cli_table t;
+    if (!cli_open_table(args, NULL, 0, &t))
+        return CLI_EXIT_FAILED;
+    tl_error err;
+    int rc = tell_branch(args, tidelake_create_branch(t.table, args->params[1], cli_value(args, "tag", NULL), &err), &err);
+    cli_close_table(&t);
+    return rc;
+}
+
+int cmd_branch_delete(const cli_args *args)
+{
+    cli_table t;
+    if (!cli_open_table(args, NULL, 0, &t))
+        return CLI_EXIT_FAILED;
+    tl_error err;
+    int rc = tell_branch(args, tidelake_delete_branch(t.table, args->params[1], &err), &err);
+    cli_close_table(&t);
+    return rc;
+}
+
+int cmd_branch_rename(const cli_args *args)
+{
+    cli_table t;
+    if (!cli_open_table(args, NULL, 0, &t))
+        return CLI_EXIT_FAILED;
+    tl_error err;
+    int rc = tell_branch(args, tidelake_rename_branch(t.table, args->params[1], args->params[2], &err), &err);
+    cli_close_table(&t);
+    return rc;
+}
+
+/* ---- consumers ---- */
+
+/* What the table's consumers are now, after `status`. */
+static int tell_consumers(tidelake_table *table, tl_status status, tl_error *err)
+{
+    char *lines = NULL;
+    if (status == TL_OK)
+        status = tidelake_consumers_json(table, &lines, err);
+    if (status != TL_OK)
+        return cli_fail(err);
+    fputs(lines, stdout);
+    tidelake_free(lines);
+    return CLI_EXIT_OK;
+}
+
+int cmd_consumer_set(const cli_args *args)
+{
+    int64_t next;
+    if (!cli_parse_int(args, "NEXT", args->params[2], 1, &next))
+        return CLI_EXIT_USAGE;
+    cli_table t;
+    if (!cli_open_table(args, NULL, 0, &t))
+        return CLI_EXIT_FAILED;
+    tl_error err;
+    int rc = tell_consumers(t.table, tidelake_set_consumer(t.table, args->params[1], next, &err), &err);
+    cli_close_table(&t);
+    return rc;
+}
+
+int cmd_consumer_delete(const cli_args *args)
+{
+    cli_table t;
+    if (!cli_open_table(args, NULL, 0, &t))
+        return CLI_EXIT_FAILED;
+    tl_error err;
+    int rc = tell_consumers(t.table, tidelake_delete_consumer(t.table, args->params[1], &err), &err);
+    cli_close_table(&t);
+    return rc;
+}
+
+int cmd_consumer_list(const cli_args *args)
+{
+    cli_table t;
+    if (!cli_open_table(args, NULL, 0, &t))
+        return CLI_EXIT_FAILED;
+    tl_error err;
+    int rc = tell_consumers(t.table, TL_OK, &err);
+    cli_close_table(&t);
+    return rc;
+}
+
 /* ---- partitions and fsck ---- */
 
 int cmd_drop_partition(const cli_args *args)
@@ -121,21 +217,10 @@ int cmd_drop_partition(const cli_args *args)
     cli_table t;
     if (!cli_open_table(args, NULL, 0, &t))
         return CLI_EXIT_FAILED;
-    int rc = CLI_EXIT_OK;
-    for (int i = 1; i < args->n_params && rc == CLI_EXIT_OK; i++) {
-        char *text = strdup(args->params[i]);
-        tidelake_option *spec = NULL;
-        size_t n;
-        tl_error err;
-        if (text == NULL || !cli_parse_partition(args, text, &spec, &n))
-            rc = CLI_EXIT_USAGE;
-        else if (tidelake_drop_partition(t.table, spec, n, &err) != TL_OK)
-            rc = cli_fail(&err);
-        free(spec);
-        free(text);
-    }
-    if (rc == CLI_EXIT_OK)
-        rc = cli_report(t.table);
+    tl_error err;
+    tl_status status =
+        tidelake_drop_partitions(t.table, cli_value(args, "commit-user", NULL), args->params + 1, (size_t)args->n_params - 1, &err);
+    int rc = status == TL_OK ? cli_report(t.table) : cli_fail(&err);
     cli_close_table(&t);
     return rc;
 }

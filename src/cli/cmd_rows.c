@@ -80,36 +80,44 @@ static tl_status write_rows(write_job *job, tl_error *err)
     }
 }
 
+/* The partition of --overwrite '{…}'; none without it. False: explained. */
+static bool overwritten_partition(write_job *job, tidelake_option **out)
+{
+    const char *json = cli_value(job->args, "overwrite", NULL);
+    tl_error err;
+    if (json != NULL && tidelake_parse_partition(job->t.table, json, out, &job->options.n_overwrite_partition, &err) != TL_OK) {
+        (void)cli_usage(job->args->command, "--overwrite: %s", err.message);
+        return false;
+    }
+    job->options.overwrite_partition = *out;
+    return true;
+}
+
+static int run_write(write_job *job)
+{
+    tl_error err;
+    tl_status status = tidelake_input_open(job->t.table, job->args->params[1], cli_value(job->args, "input-format", NULL), &job->input, &err);
+    cli_progress_start(&job->progress, job->args, "writing");
+    if (status == TL_OK)
+        status = write_rows(job, &err);
+    cli_progress_end(&job->progress);
+    int rc = status == TL_OK ? CLI_EXIT_OK : cli_fail(&err);
+    tidelake_writer_close(job->writer);
+    tidelake_input_close(job->input);
+    return rc;
+}
+
 int cmd_write(const cli_args *args)
 {
     write_job job = {.args = args, .commit = TIDELAKE_COMMIT_INIT};
     tidelake_option *partition = NULL;
-    const char *overwrite = cli_value(args, "overwrite", NULL);
-    char *partition_text = overwrite == NULL ? NULL : strdup(overwrite);
-    size_t n = 0;
-    int rc = CLI_EXIT_USAGE;
-    int64_t watermark = INT64_MIN;
-    if (write_options(args, &job.options) && cli_int(args, "watermark", INT64_MIN + 1, &watermark) &&
-        (partition_text == NULL || cli_parse_partition(args, partition_text, &partition, &n))) {
-        job.options.overwrite_partition = partition;
-        job.options.n_overwrite_partition = n;
-        job.commit.watermark = watermark;
-        rc = CLI_EXIT_FAILED;
-        if (cli_open_table(args, NULL, 0, &job.t)) {
-            tl_error err;
-            tl_status status = tidelake_input_open(job.t.table, args->params[1], cli_value(args, "input-format", NULL), &job.input, &err);
-            cli_progress_start(&job.progress, args, "writing");
-            if (status == TL_OK)
-                status = write_rows(&job, &err);
-            cli_progress_end(&job.progress);
-            rc = status == TL_OK ? CLI_EXIT_OK : cli_fail(&err);
-            tidelake_writer_close(job.writer);
-            tidelake_input_close(job.input);
-            cli_close_table(&job.t);
-        }
-    }
-    free(partition);
-    free(partition_text);
+    if (!write_options(args, &job.options) || !cli_int(args, "watermark", INT64_MIN + 1, &job.commit.watermark))
+        return CLI_EXIT_USAGE;
+    if (!cli_open_table(args, NULL, 0, &job.t))
+        return CLI_EXIT_FAILED;
+    int rc = overwritten_partition(&job, &partition) ? run_write(&job) : CLI_EXIT_USAGE;
+    cli_close_table(&job.t);
+    tidelake_free(partition);
     return rc;
 }
 
@@ -187,39 +195,52 @@ int cmd_read(const cli_args *args)
 
 /* ---- changelog ---- */
 
-static bool starts_elsewhere(const cli_args *args)
+static bool starts_elsewhere(const cli_options *options)
 {
-    for (int i = 0; i < args->n_parsed; i++) {
-        const char *value = args->parsed[i].value;
-        if (strcmp(args->parsed[i].option->name, "option") == 0 &&
-            (strncmp(value, "scan.mode=", 10) == 0 || strncmp(value, "consumer-id=", 12) == 0))
+    for (size_t i = 0; i < options->n; i++)
+        if (strcmp(options->items[i].key, "scan.mode") == 0 || strcmp(options->items[i].key, "consumer-id") == 0)
             return true;
-    }
     return false;
+}
+
+static int print_changes(const cli_args *args, tidelake_table *table, const tidelake_changes_options *options)
+{
+    tidelake_rows *rows;
+    tl_error err;
+    if (tidelake_changes(table, options, &rows, &err) != TL_OK)
+        return cli_fail(&err);
+    cli_output out;
+    bool ok = cli_output_open(args, rows, true, true, false, is_system(args->params[0]), &out);
+    if (ok)
+        ok = cli_output_close(&out, cli_print_all(rows, &out));
+    tidelake_rows_free(rows);
+    return ok ? CLI_EXIT_OK : CLI_EXIT_FAILED;
 }
 
 int cmd_changelog(const cli_args *args)
 {
-    tidelake_changes_options options = TIDELAKE_CHANGES_INIT;
-    if (!cli_int(args, "to", 0, &options.to_snapshot))
+    tidelake_changes_options changes = TIDELAKE_CHANGES_INIT;
+    int64_t from = 1;
+    if (!cli_int(args, "to", 0, &changes.to_snapshot) || !cli_int(args, "from", 1, &from))
         return CLI_EXIT_USAGE;
-    options.follow = cli_has(args, "follow");
+    changes.follow = cli_has(args, "follow");
     tidelake_option start[] = {{"scan.mode", "from-snapshot"}, {"scan.snapshot-id", cli_value(args, "from", "1")}};
+    cli_options options;
+    if (!cli_collect_options(args, start, 2, &options))
+        return CLI_EXIT_USAGE;
+    options.n -= 2; /* what the caller gave comes first */
+    options.n += starts_elsewhere(&options) ? 0 : 2;
+    changes.options = options.items;
+    changes.n_options = options.n;
+    /* The options belong to the changes: a table opened with them would be one of the past. */
+    const cli_options none = {NULL, 0, NULL};
     cli_table t;
-    if (!cli_open_table(args, start, starts_elsewhere(args) ? 0 : 2, &t))
-        return CLI_EXIT_FAILED;
-    tidelake_rows *rows;
-    tl_error err;
     int rc = CLI_EXIT_FAILED;
-    if (tidelake_changes(t.table, &options, &rows, &err) != TL_OK) {
-        rc = cli_fail(&err);
-    } else {
-        cli_output out;
-        if (cli_output_open(args, rows, true, true, false, is_system(args->params[0]), &out) && cli_output_close(&out, cli_print_all(rows, &out)))
-            rc = CLI_EXIT_OK;
-        tidelake_rows_free(rows);
+    if (cli_open_table_with(args, &none, &t)) {
+        rc = print_changes(args, t.table, &changes);
+        cli_close_table(&t);
     }
-    cli_close_table(&t);
+    cli_options_deinit(&options);
     return rc;
 }
 

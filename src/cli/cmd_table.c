@@ -11,15 +11,19 @@ int cmd_create(const cli_args *args)
         return CLI_EXIT_FAILED;
     tidelake_lake *lake;
     int rc = CLI_EXIT_FAILED;
-    if (cli_open_lake(args, &lake)) {
+    if (cli_open_lake(args, /* make= */ true, &lake)) {
         tl_error err;
-        if (tidelake_create_table(lake, args->params[0], schema, cli_has(args, "if-not-exists"), &err) == TL_OK) {
-            printf("{\"created\":");
+        tl_status status = tidelake_create_table(lake, args->params[0], schema, /* if_not_exists= */ 0, &err);
+        bool was_there = status == TL_E_EXISTS && cli_has(args, "if-not-exists");
+        if (status == TL_OK || was_there) {
+            printf(was_there ? "{\"exists\":" : "{\"created\":");
             cli_print_json_string(stdout, args->params[0]);
             printf("}\n");
             rc = CLI_EXIT_OK;
         } else {
             rc = cli_fail(&err);
+            if (err.status == TL_E_EXISTS)
+                fputs("With --if-not-exists that is no error; 'tidelake drop' removes a table.\n", stderr);
         }
         tidelake_close(lake);
     }
@@ -30,7 +34,7 @@ int cmd_create(const cli_args *args)
 int cmd_drop(const cli_args *args)
 {
     tidelake_lake *lake;
-    if (!cli_open_lake(args, &lake))
+    if (!cli_open_lake(args, /* make= */ false, &lake))
         return CLI_EXIT_FAILED;
     tl_error err;
     tl_status status = tidelake_drop_table(lake, args->params[0], cli_has(args, "if-exists"), &err);
@@ -45,7 +49,7 @@ int cmd_alter(const cli_args *args)
         return CLI_EXIT_FAILED;
     tidelake_lake *lake;
     int rc = CLI_EXIT_FAILED;
-    if (cli_open_lake(args, &lake)) {
+    if (cli_open_lake(args, /* make= */ false, &lake)) {
         tl_error err;
         int64_t schema_id;
         if (tidelake_alter_table(lake, args->params[0], changes, &schema_id, &err) == TL_OK) {
@@ -91,7 +95,7 @@ static tl_status print_tables(tidelake_lake *lake, const char *db, tl_error *err
 int cmd_tables(const cli_args *args)
 {
     tidelake_lake *lake;
-    if (!cli_open_lake(args, &lake))
+    if (!cli_open_lake(args, /* make= */ false, &lake))
         return CLI_EXIT_FAILED;
     tl_error err;
     tl_status status;

@@ -69,6 +69,8 @@ static const cli_option tag_options[] = {
     {"retain", CLI_VALUE, "TIME", "how long the tag is kept: '30 d', P30D (default: for ever)"},
     END,
 };
+static const cli_option branch_options[] = {{"tag", CLI_VALUE, "NAME", "begin with the table as of a tag (default: empty)"}, END};
+static const cli_option commit_options[] = {{"commit-user", CLI_VALUE, "NAME", "who commits (default: a random name)"}, END};
 static const cli_option fsck_options[] = {{"all", CLI_FLAG, "", "check every snapshot, not only the latest"}, END};
 
 static const cli_option run_options[] = {
@@ -108,33 +110,41 @@ const cli_command cli_commands[] = {
     {"create", tables_group, "DB.TABLE SCHEMA.json", 2, 2, "make a table from a schema file",
      "The file holds {\"columns\":[{\"name\",\"type\",\"comment\"?,\"default\"?}],\"primaryKeys\":[],\"partitionKeys\":[],\"options\":{}}.\n"
      "The database is made if it is missing. '-' reads standard input.",
-     "  echo '{\"columns\":[{\"name\":\"k\",\"type\":\"INT\"},{\"name\":\"v\",\"type\":\"STRING\"}],\"primaryKeys\":[\"k\"],\n"
-     "         \"options\":{\"bucket\":\"2\"}}' | tidelake create db.t - --warehouse /tmp/lake",
+     "  echo '{\"columns\":[{\"name\":\"id\",\"type\":\"INT\"},{\"name\":\"name\",\"type\":\"STRING\"}],\"primaryKeys\":[\"id\"],\n"
+     "         \"options\":{\"bucket\":\"2\"}}' | tidelake create shop.customers - --warehouse /tmp/lake\n"
+     "  tidelake create shop.orders schema.json --if-not-exists",
      create_options, cmd_create},
     {"alter", tables_group, "DB.TABLE CHANGES.json", 2, 2, "change columns, options or comments",
      "The file holds a list of changes: {\"op\":\"setOption\",\"key\",\"value\"}, removeOption, addColumn (name, type, first/after),\n"
      "dropColumn, renameColumn (to), updateType, updateNullability, updateComment, updateDefault, moveColumn, tableComment.",
-     "  echo '[{\"op\":\"setOption\",\"key\":\"snapshot.num-retained.max\",\"value\":\"20\"}]' | tidelake alter db.t -", NULL, cmd_alter},
+     "  echo '[{\"op\":\"setOption\",\"key\":\"snapshot.num-retained.max\",\"value\":\"20\"}]' | tidelake alter db.t -\n"
+     "  echo '[{\"op\":\"addColumn\",\"name\":\"note\",\"type\":\"STRING\",\"after\":\"v\"}]' | tidelake alter db.t -",
+     NULL, cmd_alter},
     {"drop", tables_group, "DB.TABLE", 1, 1, "remove a table with all its data", NULL, "  tidelake drop db.t --if-exists", drop_options, cmd_drop},
     {"schema", tables_group, "DB.TABLE", 1, 1, "print a table's schema file", NULL, "  tidelake schema db.t", NULL, cmd_schema},
-    {"tables", tables_group, "[DB]", 0, 1, "list the tables of the warehouse or of a database", NULL, "  tidelake tables --warehouse /tmp/lake", NULL,
+    {"tables", tables_group, "[DB]", 0, 1, "list the tables of the warehouse or of a database", NULL, "  tidelake tables --warehouse /tmp/lake\n  tidelake tables db", NULL,
      cmd_tables},
-    {"options", tables_group, "[WORD]", 0, 1, "list the options that tables can have", NULL, "  tidelake options compaction", NULL, cmd_options},
+    {"options", tables_group, "[WORD]", 0, 1, "list the options that tables can have",
+     "\"effect\" tells what the option does here: effect (it acts), none (it is accepted and means nothing), refused.",
+     "  tidelake options compaction", NULL, cmd_options},
 
     {"write", rows_group, "DB.TABLE ROWS", 2, 2, "write rows from JSON lines, CSV or Parquet",
      "In JSON lines a blank line ends a batch; each batch is one commit. \"_kind\" tells a row's kind: +I (default), -U, +U, -D.\n"
-     "'-' reads standard input.",
+     "CSV begins with a line of names; an empty cell is NULL. Columns are found by name in every format. '-' reads standard input.",
      "  echo '{\"k\":1,\"v\":\"a\"}' | tidelake write db.t -\n"
      "  tidelake write db.t rows.parquet\n"
-     "  tidelake write db.t day.csv --overwrite '{\"dt\":\"2024-05-01\"}'",
+     "  tidelake write db.days day.csv --overwrite '{\"dt\":\"2024-05-01\"}'",
      write_options, cmd_write},
     {"read", rows_group, "DB.TABLE", 1, 1, "print a table's rows, or those of a system table",
-     "System tables: DB.TABLE$snapshots, $schemas, $options, $files, $manifests, $partitions, $buckets, $tags, $audit_log, $binlog, $ro, …",
+     "System tables: DB.TABLE$snapshots, $schemas, $options, $files, $manifests, $partitions, $buckets, $tags,\n"
+     "$branches, $consumers, $audit_log, $binlog, $ro.",
      "  tidelake read db.t --where '[\">\",\"k\",10]' --columns k,v\n"
      "  tidelake read 'db.t$snapshots'\n"
-     "  tidelake read db.t --snapshot 3 --format csv",
+     "  tidelake read db.t --snapshot 3 --format csv\n"
+     "  tidelake read db.t --format parquet --output rows.parquet",
      read_options, cmd_read},
-    {"changelog", rows_group, "DB.TABLE", 1, 1, "print a table's changes, snapshot after snapshot", NULL,
+    {"changelog", rows_group, "DB.TABLE", 1, 1, "print a table's changes, snapshot after snapshot",
+     "Each line tells its snapshot and its row kind. --option scan.mode=… or consumer-id=… say where to begin instead of --from.",
      "  tidelake changelog db.t --from 5\n"
      "  tidelake changelog db.t --follow --option scan.mode=latest",
      changelog_options, cmd_changelog},
@@ -149,16 +159,30 @@ const cli_command cli_commands[] = {
      rollback_options, cmd_rollback},
     {"tag create", care_group, "DB.TABLE NAME", 2, 2, "keep a snapshot under a name", NULL, "  tidelake tag create db.t monday --retain '30 d'",
      tag_options, cmd_tag_create},
-    {"tag delete", care_group, "DB.TABLE NAME", 2, 2, "remove a tag", NULL, "  tidelake tag delete db.t monday", NULL, cmd_tag_delete},
-    {"tag rename", care_group, "DB.TABLE NAME NEW", 3, 3, "give a tag another name", NULL, "  tidelake tag rename db.t monday first", NULL,
+    {"tag delete", care_group, "DB.TABLE NAME", 2, 2, "remove a tag", NULL, "  tidelake tag delete db.t first", NULL, cmd_tag_delete},
+    {"tag rename", care_group, "DB.TABLE NAME NEW", 3, 3, "give a tag another name", NULL, "  tidelake tag rename db.t first beginning", NULL,
      cmd_tag_rename},
-    {"drop-partition", care_group, "DB.TABLE PARTITION...", 2, -1, "remove partitions", NULL,
-     "  tidelake drop-partition db.t '{\"dt\":\"2024-05-01\"}'", NULL, cmd_drop_partition},
+    {"branch create", care_group, "DB.TABLE NAME", 2, 2, "make a branch: a table of its own that shares files with this one",
+     "It is read and written by the other commands with --branch NAME.", "  tidelake branch create db.t trial --tag first", branch_options,
+     cmd_branch_create},
+    {"branch delete", care_group, "DB.TABLE NAME", 2, 2, "remove a branch", NULL, "  tidelake branch delete db.t draft", NULL, cmd_branch_delete},
+    {"branch rename", care_group, "DB.TABLE NAME NEW", 3, 3, "give a branch another name", NULL, "  tidelake branch rename db.t draft trial", NULL,
+     cmd_branch_rename},
+    {"consumer set", care_group, "DB.TABLE ID NEXT", 3, 3, "keep snapshots from NEXT on for the streaming reader ID",
+     "Expiry keeps what a consumer has not read. A reader goes on there with --option consumer-id=ID.", "  tidelake consumer set db.t report 5",
+     NULL, cmd_consumer_set},
+    {"consumer delete", care_group, "DB.TABLE ID", 2, 2, "forget a streaming reader", NULL, "  tidelake consumer delete db.t report", NULL,
+     cmd_consumer_delete},
+    {"consumer list", care_group, "DB.TABLE", 1, 1, "print the consumers and the snapshots that they read next", NULL,
+     "  tidelake consumer list db.t", NULL, cmd_consumer_list},
+    {"drop-partition", care_group, "DB.TABLE PARTITION...", 2, -1, "remove partitions",
+     "A partition is a JSON object; one that leaves keys out names all partitions that have its values.",
+     "  tidelake drop-partition db.days '{\"dt\":\"2024-05-01\"}' '{\"dt\":\"2024-05-02\"}'", commit_options, cmd_drop_partition},
     {"fsck", care_group, "DB.TABLE", 1, 1, "check a table to the bottom",
      "Reads every manifest and file; exit status 1 if there is a problem.", "  tidelake fsck db.t --all", fsck_options, cmd_fsck},
 
     {"completion", other_group, "bash", 1, 1, "print a script that completes commands in the shell", NULL, "  eval \"$(tidelake completion bash)\"",
      NULL, cmd_completion},
-    {"version", other_group, "", 0, 0, "print the version", NULL, NULL, NULL, cmd_version},
+    {"version", other_group, "", 0, 0, "print the version", NULL, "  tidelake version", NULL, cmd_version},
 };
 const size_t cli_n_commands = sizeof cli_commands / sizeof cli_commands[0];

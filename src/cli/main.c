@@ -1,20 +1,48 @@
 /* The program's entry: find the command, parse its words, run it. */
 #include <locale.h>
+#include <malloc.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
-static int unknown_command(const char *word)
+/* Commands that the reference's tool has and this one does not have yet: told apart from slips of the finger. */
+static const char *const not_yet[][2] = {
+    {"delete", "deleting rows by a filter (deletion vectors); write rows with \"_kind\":\"-D\" into a table with a primary key instead"},
+    {"analyze", "statistics files"},
+    {"branch fast-forward", "merging a branch into its table"},
+};
+
+static int unknown_command(int argc, char **argv)
 {
+    char two[128];
+    snprintf(two, sizeof two, "%s %s", argv[0], argc > 1 ? argv[1] : "");
+    for (size_t i = 0; i < sizeof not_yet / sizeof not_yet[0]; i++) {
+        if (strcmp(argv[0], not_yet[i][0]) == 0 || strcmp(two, not_yet[i][0]) == 0) {
+            fprintf(stderr, "tidelake %s: not supported yet: %s\n", not_yet[i][0], not_yet[i][1]);
+            return CLI_EXIT_FAILED;
+        }
+    }
     const char *names[128];
     size_t n = 0;
-    for (size_t i = 0; i < cli_n_commands && n < 128; i++)
+    bool begins = false; /* "tag", whose second word is missing or wrong */
+    for (size_t i = 0; i < cli_n_commands && n < 128; i++) {
         names[n++] = cli_commands[i].name;
-    const char *near = cli_nearest(word, names, n);
-    fprintf(stderr, "tidelake: no command '%s'", word);
-    if (near != NULL)
-        fprintf(stderr, "; did you mean '%s'?", near);
+        size_t len = strlen(argv[0]);
+        if (strncmp(cli_commands[i].name, argv[0], len) != 0 || cli_commands[i].name[len] != ' ')
+            continue;
+        fprintf(stderr, begins ? ", %s" : "tidelake %s: what to do? There is ", begins ? cli_commands[i].name : argv[0]);
+        if (!begins)
+            fputs(cli_commands[i].name, stderr);
+        begins = true;
+    }
+    if (!begins) {
+        const char *near = cli_nearest(argv[0], names, n);
+        fprintf(stderr, "tidelake: no command '%s'", argv[0]);
+        if (near != NULL)
+            fprintf(stderr, "; did you mean '%s'?", near);
+    }
     fprintf(stderr, "\nRun 'tidelake --help' for the list of commands.\n");
     return CLI_EXIT_USAGE;
 }
@@ -37,7 +65,7 @@ static int help_of(int argc, char **argv)
     }
     const cli_command *command = argc > 0 ? cli_find_command(argc, argv, &words) : NULL;
     if (argc > 0 && command == NULL)
-        return unknown_command(argv[0]);
+        return unknown_command(argc, argv);
     if (command == NULL)
         cli_help_overview(stdout);
     else
@@ -45,9 +73,52 @@ static int help_of(int argc, char **argv)
     return CLI_EXIT_OK;
 }
 
+/*
+ * Batches of columns come and go by the megabyte. Left to itself, glibc gives each back to the kernel and takes it again page
+ * by page: up to half of the time of a commit (measured: sorting 500,000 rows 36 to 20 ns a row without that).
+ */
+static void keep_memory(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 256 << 20);
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
+    mallopt(M_TOP_PAD, 16 << 20);
+}
+
+/* Nothing is done that could not be written. */
+static int finish(int rc)
+{
+    bool written = fflush(stdout) == 0 && ferror(stdout) == 0;
+    if (written || rc != CLI_EXIT_OK) /* a failure has been told already */
+        return rc;
+    perror("tidelake: could not write the output");
+    return CLI_EXIT_FAILED;
+}
+
+static int run_command(const cli_command *command, int argc, char **argv)
+{
+    for (int i = 0; i < argc; i++) {
+        if (is_help(argv[i])) {
+            cli_help_command(command, stdout);
+            return CLI_EXIT_OK;
+        }
+    }
+    cli_args args;
+    if (!cli_parse(command, argc, argv, &args))
+        return CLI_EXIT_USAGE;
+    int rc = CLI_EXIT_USAGE;
+    bool anywhere = strncmp(command->params, "DB", 2) != 0 && strncmp(command->params, "[DB", 3) != 0;
+    char *warehouse = anywhere ? NULL : cli_warehouse(&args);
+    if (anywhere || warehouse != NULL)
+        rc = command->run(&args);
+    free(warehouse);
+    cli_args_deinit(&args);
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     setlocale(LC_CTYPE, "");
+    keep_memory();
     signal(SIGPIPE, SIG_DFL); /* `tidelake read … | head` ends quietly */
     argc--;
     argv++;
@@ -56,29 +127,12 @@ int main(int argc, char **argv)
         return CLI_EXIT_USAGE;
     }
     if (is_help(argv[0]))
-        return help_of(0, argv);
+        return finish(help_of(0, argv));
     if (strcmp(argv[0], "help") == 0)
-        return help_of(argc - 1, argv + 1);
+        return finish(help_of(argc - 1, argv + 1));
     if (strcmp(argv[0], "--version") == 0)
-        return cmd_version(NULL);
+        return finish(cmd_version(NULL));
     int words = 0;
     const cli_command *command = cli_find_command(argc, argv, &words);
-    if (command == NULL)
-        return unknown_command(argv[0]);
-    for (int i = words; i < argc; i++) {
-        if (is_help(argv[i])) {
-            cli_help_command(command, stdout);
-            return CLI_EXIT_OK;
-        }
-    }
-    cli_args args;
-    if (!cli_parse(command, argc - words, argv + words, &args))
-        return CLI_EXIT_USAGE;
-    int rc = command->run(&args);
-    cli_args_deinit(&args);
-    if (fflush(stdout) != 0 && rc == CLI_EXIT_OK) {
-        perror("tidelake: could not write the output");
-        rc = CLI_EXIT_FAILED;
-    }
-    return rc;
+    return command == NULL ? unknown_command(argc, argv) : finish(run_command(command, argc - words, argv + words));
 }

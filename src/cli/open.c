@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -10,6 +11,12 @@ int cli_fail(const tl_error *err)
 {
     fflush(stdout);
     fprintf(stderr, "tidelake: %s\n", err->message);
+    if (err->status == TL_E_NOSPACE)
+        fputs("The disk is full. What was committed before is whole; free some space and run the command again.\n", stderr);
+    else if (err->status == TL_E_CONFLICT)
+        fputs("Another writer committed at the same time; run the command again.\n", stderr);
+    else if (err->status == TL_E_CORRUPT)
+        fputs("'tidelake fsck DB.TABLE --all' tells everything that is wrong with a table.\n", stderr);
     return CLI_EXIT_FAILED;
 }
 
@@ -32,11 +39,29 @@ char *cli_warehouse(const cli_args *args)
     return path;
 }
 
-bool cli_open_lake(const cli_args *args, tidelake_lake **out)
+/* A misspelt warehouse must not become a new, empty one. */
+static bool warehouse_is_there(const char *warehouse)
+{
+    const char *path = strncmp(warehouse, "file:", 5) == 0 ? warehouse + 5 : warehouse;
+    struct stat st;
+    if (stat(path, &st) != 0)
+        fprintf(stderr, "tidelake: the warehouse '%s': %s\n'tidelake create' makes a warehouse with its first table.\n", warehouse, strerror(errno));
+    else if (!S_ISDIR(st.st_mode))
+        fprintf(stderr, "tidelake: the warehouse '%s' is no folder\n", warehouse);
+    else
+        return true;
+    return false;
+}
+
+bool cli_open_lake(const cli_args *args, bool make, tidelake_lake **out)
 {
     char *warehouse = cli_warehouse(args);
     if (warehouse == NULL)
         return false;
+    if (!make && !warehouse_is_there(warehouse)) {
+        free(warehouse);
+        return false;
+    }
     tl_error err;
     tl_status status = tidelake_open(warehouse, out, &err);
     free(warehouse);
@@ -45,33 +70,40 @@ bool cli_open_lake(const cli_args *args, tidelake_lake **out)
     return status == TL_OK;
 }
 
-/* --option k=v words and `extra` as one list; the strings of the words are cut in a copy. False: explained. */
-static bool collect_options(const cli_args *args, const tidelake_option *extra, size_t n_extra, tidelake_option **out, size_t *n, char **copies)
+bool cli_collect_options(const cli_args *args, const tidelake_option *extra, size_t n_extra, cli_options *out)
 {
-    tidelake_option *options = calloc((size_t)args->n_parsed + n_extra + 1, sizeof *options);
-    size_t count = 0, n_copies = 0;
-    if (options == NULL)
+    *out = (cli_options){calloc((size_t)args->n_parsed + n_extra + 1, sizeof *out->items), 0, calloc((size_t)args->n_parsed + 1, sizeof *out->copies)};
+    if (out->items == NULL || out->copies == NULL) {
+        fprintf(stderr, "tidelake: out of memory\n");
+        cli_options_deinit(out);
         return false;
+    }
     for (int i = 0; i < args->n_parsed; i++) {
         if (strcmp(args->parsed[i].option->name, "option") != 0)
             continue;
         char *copy = strdup(args->parsed[i].value);
-        char *equals = copy == NULL ? NULL : strchr(copy, '=');
+        char *equals = copy == NULL ? NULL : strchr(copy, '='); /* looked at when the words were parsed */
         if (equals == NULL) {
-            (void)cli_usage(args->command, "'--option %s': key=value is expected", args->parsed[i].value);
-            free(copy);
-            free(options);
+            fprintf(stderr, "tidelake: out of memory\n");
+            cli_options_deinit(out);
             return false;
         }
         *equals = '\0';
-        options[count++] = (tidelake_option){copy, equals + 1};
-        copies[n_copies++] = copy;
+        out->copies[out->n] = copy;
+        out->items[out->n++] = (tidelake_option){copy, equals + 1};
     }
     for (size_t i = 0; i < n_extra; i++)
-        options[count++] = extra[i];
-    *out = options;
-    *n = count;
+        out->items[out->n++] = extra[i];
     return true;
+}
+
+void cli_options_deinit(cli_options *options)
+{
+    for (size_t i = 0; options->copies != NULL && options->copies[i] != NULL; i++)
+        free(options->copies[i]);
+    free(options->copies);
+    free(options->items);
+    *options = (cli_options){NULL, 0, NULL};
 }
 
 /* DB.TABLE$system with a branch in between: DB.TABLE$branch_B$system. */
@@ -87,29 +119,56 @@ static char *name_with_branch(const char *name, const char *branch)
     return full;
 }
 
-bool cli_open_table(const cli_args *args, const tidelake_option *extra, size_t n_extra, cli_table *out)
+/* The table that may have been meant by a name that is none. */
+static void suggest_table(tidelake_lake *lake, const char *name)
+{
+    char db[128];
+    const char *dot = strchr(name, '.');
+    if (dot == NULL || (size_t)(dot - name) >= sizeof db)
+        return;
+    snprintf(db, sizeof db, "%.*s", (int)(dot - name), name);
+    const char *known[256];
+    size_t n = 0;
+    char *tables = NULL;
+    if (tidelake_list_tables(lake, db, &tables, NULL) == TL_OK)
+        for (const char *table = tables; *table != '\0' && n < 256; table += strlen(table) + 1)
+            known[n++] = table;
+    char plain[256];
+    snprintf(plain, sizeof plain, "%.*s", (int)strcspn(dot + 1, "$"), dot + 1);
+    const char *near = cli_nearest(plain, known, n);
+    if (near != NULL && strcmp(near, plain) != 0)
+        fprintf(stderr, "Did you mean '%s.%s'? ", db, near);
+    if (near == NULL || strcmp(near, plain) != 0)
+        fputs("'tidelake tables' lists what is there.\n", stderr);
+    tidelake_free(tables);
+}
+
+bool cli_open_table_with(const cli_args *args, const cli_options *options, cli_table *out)
 {
     *out = (cli_table){NULL, NULL};
-    char **copies = calloc((size_t)args->n_parsed + 1, sizeof *copies);
-    tidelake_option *options = NULL;
-    size_t n = 0;
     char *name = name_with_branch(args->params[0], cli_value(args, "branch", NULL));
-    bool ok = copies != NULL && name != NULL && collect_options(args, extra, n_extra, &options, &n, copies);
-    if (ok)
-        ok = cli_open_lake(args, &out->lake);
+    bool ok = name != NULL && cli_open_lake(args, /* make= */ false, &out->lake);
     if (ok) {
         tl_error err;
-        ok = tidelake_table_open(out->lake, name, options, n, &out->table, &err) == TL_OK;
+        ok = tidelake_table_open(out->lake, name, options->items, options->n, &out->table, &err) == TL_OK;
         if (!ok)
             (void)cli_fail(&err);
+        if (!ok && err.status == TL_E_NOT_FOUND)
+            suggest_table(out->lake, args->params[0]);
     }
-    for (int i = 0; copies != NULL && copies[i] != NULL; i++)
-        free(copies[i]);
-    free(copies);
-    free(options);
     free(name);
     if (!ok)
         cli_close_table(out);
+    return ok;
+}
+
+bool cli_open_table(const cli_args *args, const tidelake_option *extra, size_t n_extra, cli_table *out)
+{
+    cli_options options;
+    if (!cli_collect_options(args, extra, n_extra, &options))
+        return false;
+    bool ok = cli_open_table_with(args, &options, out);
+    cli_options_deinit(&options);
     return ok;
 }
 
