@@ -128,14 +128,18 @@ static tl_status alter_once(tl_fs *fs, const tl_paths *paths, const char *full_n
 
 tl_status tl_table_alter(tl_catalog *catalog, const char *db, const char *name, const tl_alter *changes, size_t n, tl_error *err)
 {
-    if (strchr(name, '$') != NULL)
-        return tl_error_set(err, TL_E_INVALID, "%s.%s is no table that can be altered", db, name);
+    TL_CLEANUP(tl_freep) char *table = NULL;
+    TL_CLEANUP(tl_freep) char *branch = NULL;
+    TL_CLEANUP(tl_freep) char *system = NULL;
     TL_CLEANUP(tl_freep) char *path = NULL;
+    TL_TRY(tl_table__split_name(name, &table, &branch, &system, err));
     TL_CLEANUP(tl_freep) char *full_name = tl_strf("%s.%s", db, name);
     if (full_name == NULL)
         return tl_nomem(err, "table name");
-    TL_TRY(tl_catalog_table_path(catalog, db, name, &path, err));
-    tl_paths paths = {.table = path};
+    if (system != NULL)
+        return tl_error_set(err, TL_E_INVALID, "%s is no table that can be altered", full_name);
+    TL_TRY(tl_catalog_table_path(catalog, db, table, &path, err));
+    tl_paths paths = {.table = path, .branch = branch != NULL && strcmp(branch, "main") != 0 ? branch : NULL};
     tl_status status = TL_E_CONFLICT;
     for (int i = 0; i < ALTER_RETRIES_MAX && status == TL_E_CONFLICT; i++)
         status = alter_once(tl_catalog_fs(catalog), &paths, full_name, changes, n, err);

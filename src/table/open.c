@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-/* `object` into table, branch and system table; the last two may be NULL. All tl_free'd by the caller. Java: Identifier. */
-static tl_status split_name(const char *object, char **table, char **branch, char **system, tl_error *err)
+tl_status tl_table__split_name(const char *object, char **table, char **branch, char **system, tl_error *err)
 {
     *table = *branch = *system = NULL;
     const char *dollar = strchr(object, '$');
@@ -251,7 +250,7 @@ static tl_status open_parts(tl_table *table, tl_catalog *catalog, const char *db
 {
     TL_CLEANUP(tl_freep) char *branch = NULL;
     TL_CLEANUP(tl_freep) char *system = NULL;
-    TL_TRY(split_name(object, &table->name, &branch, &system, err));
+    TL_TRY(tl_table__split_name(object, &table->name, &branch, &system, err));
     table->db = tl_strdup(db);
     if (table->db == NULL)
         return tl_nomem(err, "database name");

@@ -268,6 +268,8 @@ tl_status tl_table__manifest_writer(tl_table *table, tl_manifest_writer *out, tl
 /** TL_E_UNSUPPORTED for tables that can be read here but not written. */
 tl_status tl_table__check_writable(const tl_table *table, tl_error *err);
 /** The reference reads manifests as the option says: only what is written here may be asked for. */
+/** `object` into table, branch and system table; the last two may be NULL. All tl_free'd by the caller. Java: Identifier. */
+tl_status tl_table__split_name(const char *object, char **table, char **branch, char **system, tl_error *err);
 tl_status tl_table__check_manifest_format(const tl_table *table, tl_error *err);
 tl_status tl_manifest_meta__dup(const tl_manifest_meta *from, tl_manifest_list *to, tl_error *err);
 
