@@ -12,6 +12,7 @@ typedef struct setup {
     const char *producer;
     const char *buffer_bytes;
     const char *target_bytes;
+    const char *formats; /* per level; NULL: Parquet */
     bool threads;
     bool write_only;
     bool not_spillable;
@@ -144,6 +145,10 @@ static void open_world(world *w, setup s, uint64_t seed)
                                "changelog-producer.row-deduplicate",
                                s.row_deduplicate ? "true" : "false"};
     int n = 16;
+    if (s.formats != NULL) {
+        options[n++] = "file.format.per.level";
+        options[n++] = s.formats;
+    }
     static const char *const by_engine[][8] = {
         [DEDUPLICATE] = {NULL},
         [SEQUENCE] = {"sequence.field", "s", NULL},
@@ -388,6 +393,13 @@ HISTORY_TEST(first_row_keeps_the_first, FIRST_ROW, "none")
 HISTORY_TEST(first_row_tells_new_keys, FIRST_ROW, "lookup")
 HISTORY_TEST(sequence_group_keeps_the_newest, GROUP, "none")
 
+static void formats_can_differ_by_level(void **state)
+{
+    (void)state;
+    run_histories((setup){.engine = DEDUPLICATE, .producer = "lookup", .formats = "0:avro"}, test_seed(1));
+    run_histories((setup){.engine = PARTIAL, .producer = "none", .formats = "0:avro,3:avro"}, test_seed(1));
+}
+
 static void write_only_tables_never_compact(void **state)
 {
     (void)state;
@@ -437,6 +449,7 @@ int main(void)
         cmocka_unit_test(sequence_group_keeps_the_newest),
         cmocka_unit_test(first_row_keeps_the_first),
         cmocka_unit_test(first_row_tells_new_keys),
+        cmocka_unit_test(formats_can_differ_by_level),
         cmocka_unit_test(write_only_tables_never_compact),
         cmocka_unit_test(hundreds_of_spilled_runs_make_one_flush),
     };
