@@ -76,6 +76,8 @@ typedef struct tl_file_writer_ops {
     tl_status (*write)(tl_file_writer *writer, const tl_batch *batch, tl_error *err);
     /* Bytes that the file would have if it were finished now (estimate), for rolling. */
     int64_t (*bytes_estimate)(tl_file_writer *writer);
+    /* Bytes held in memory now, for budgets; NULL: not known. */
+    int64_t (*memory_bytes)(tl_file_writer *writer);
     /* Flush, sync and close the file. After this only free(). */
     tl_status (*finish)(tl_file_writer *writer, tl_write_result *out, tl_error *err);
     /* Without finish(): the file is removed. */

@@ -178,7 +178,7 @@ static tl_status append_write(tl_bucket_writer *base, const tl_batch *batch, tl_
 static int64_t append_bytes(const tl_bucket_writer *base)
 {
     const append_writer *w = (const append_writer *)base;
-    return w->file == NULL ? 0 : tl_lsm__writer_open_bytes(w->file);
+    return w->file == NULL ? 0 : tl_lsm__writer_memory_bytes(w->file);
 }
 
 /* The memory is that of the open file's encoder: only closing the file frees it. */

@@ -77,6 +77,14 @@ int64_t tl_lsm__writer_open_bytes(const tl_lsm__writer *writer)
     return writer->open == NULL ? 0 : writer->open->ops->bytes_estimate(writer->open);
 }
 
+int64_t tl_lsm__writer_memory_bytes(const tl_lsm__writer *writer)
+{
+    if (writer->open == NULL)
+        return 0;
+    const tl_file_writer_ops *ops = writer->open->ops;
+    return ops->memory_bytes == NULL ? ops->bytes_estimate(writer->open) : ops->memory_bytes(writer->open);
+}
+
 /* ---- opening ---- */
 
 static tl_status open_file(tl_lsm__writer *writer, tl_error *err)

@@ -183,6 +183,8 @@ static inline void tl_lsm__writer_freep(tl_lsm__writer **writer)
 }
 /** Estimated bytes of the open file. */
 int64_t tl_lsm__writer_open_bytes(const tl_lsm__writer *writer);
+/** Memory that closing the open file would free. */
+int64_t tl_lsm__writer_memory_bytes(const tl_lsm__writer *writer);
 
 /* ---- levels.c ---- */
 
