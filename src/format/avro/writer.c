@@ -161,7 +161,12 @@ static void writer_free(tl_file_writer *writer)
     tl_free(w);
 }
 
-static const tl_file_writer_ops writer_ops = {writer_write, writer_bytes_estimate, writer_finish, writer_free};
+static const tl_file_writer_ops writer_ops = {
+    .write = writer_write,
+    .bytes_estimate = writer_bytes_estimate,
+    .finish = writer_finish,
+    .free = writer_free,
+};
 
 tl_status tl_avro__writer_create(tl_fs *fs, const char *path, const tl_write_spec *spec, tl_file_writer **out, tl_error *err)
 {

@@ -412,6 +412,13 @@ static tl_status writer_write(tl_file_writer *base, const tl_batch *batch, tl_er
 }
 
 /** Written so far, and what the leaves hold: as the reference, which rolls files by it. */
+/* The open row group; what was written before is on disk. */
+static int64_t writer_memory_bytes(tl_file_writer *base)
+{
+    tl_pq_writer *writer = writer_of(base);
+    return writer->is_finished ? 0 : group_bytes(writer);
+}
+
 static int64_t writer_bytes_estimate(tl_file_writer *base)
 {
     tl_pq_writer *writer = writer_of(base);
@@ -519,6 +526,7 @@ static void writer_free(tl_file_writer *base)
 static const tl_file_writer_ops writer_ops = {
     .write = writer_write,
     .bytes_estimate = writer_bytes_estimate,
+    .memory_bytes = writer_memory_bytes,
     .finish = writer_finish,
     .free = writer_free,
 };
