@@ -37,6 +37,11 @@ typedef struct element_key {
 uint64_t tl_merge__element_hash(const element_key *key, tl_rowref item);
 bool tl_merge__element_equal(const element_key *key, tl_rowref a, tl_rowref b);
 
+/** Whether the reference keeps distinct elements of this type in a hash set (else in a list, in order of appearance). */
+bool tl_merge__has_java_order(const tl_type *type);
+/** Reorder distinct elements as Java's hash table gives them; `as_row`: the key is a BinaryRow of the key columns (java_order.c). */
+tl_status tl_merge__java_order(const element_key *key, bool as_row, element_list *list, tl_error *err);
+
 /* Hash index over positions of a list. Zero-initialise; tl_merge__index_deinit() releases. */
 typedef struct element_index {
     uint32_t *heads; /* position + 1, 0: empty */

@@ -3,8 +3,7 @@
  * Format reference §14; Java: FieldCollectAgg, FieldMergeMapAgg, FieldMergeMapWithKeyTimeAgg, FieldNestedUpdateAgg,
  * FieldNestedPartialUpdateAgg.
  *
- * The order of elements where the reference iterates over a Java hash table is not specified; here it is the order of
- * first appearance. Values are compared by value, BINARY too (Java compares byte arrays by identity, so that its sets and
+ * Where the reference stores what it iterates over in a Java hash table, the order is that table's (java_order.c). Values are compared by value, BINARY too (Java compares byte arrays by identity, so that its sets and
  * maps of them keep doubles).
  */
 #include "merge/elements.h"
@@ -118,10 +117,12 @@ static tl_status collect_add(list_reduce *r, list_value *acc, list_value *input)
     acc->null = false;
     if (!input->null)
         TL_TRY(append_all(acc, input, r->col->err));
-    if (distinct)
-        TL_TRY(keep_distinct(r, &acc->list, known, /* last_wins= */ false));
     acc->raw = false;
-    return TL_OK;
+    if (!distinct)
+        return TL_OK;
+    TL_TRY(keep_distinct(r, &acc->list, known, /* last_wins= */ false));
+    bool hashed = tl_merge__has_java_order(r->elements[0]->type);
+    return hashed ? tl_merge__java_order(&r->key, /* as_row= */ false, &acc->list, r->col->err) : TL_OK;
 }
 
 /* Takes each element of `input` away once. */
@@ -276,7 +277,10 @@ static tl_status nested_add(list_reduce *r, list_value *acc, list_value *input)
     input->list.n = TL_MIN(input->list.n, room);
     TL_TRY(append_all(acc, input, r->col->err));
     acc->raw = false;
-    return rule->n_nested_key == 0 ? TL_OK : keep_distinct(r, &acc->list, known, /* last_wins= */ true);
+    if (rule->n_nested_key == 0)
+        return TL_OK;
+    TL_TRY(keep_distinct(r, &acc->list, known, /* last_wins= */ true));
+    return tl_merge__java_order(&r->key, /* as_row= */ true, &acc->list, r->col->err);
 }
 
 static tl_status nested_retract(list_reduce *r, list_value *acc, list_value *input)
@@ -288,7 +292,8 @@ static tl_status nested_retract(list_reduce *r, list_value *acc, list_value *inp
     if (r->col->rule->n_nested_key > 0 && acc->raw)
         TL_TRY(keep_distinct(r, &acc->list, 0, /* last_wins= */ true));
     acc->raw = false;
-    return remove_keys(r, acc, input);
+    TL_TRY(remove_keys(r, acc, input));
+    return r->col->rule->n_nested_key == 0 ? TL_OK : tl_merge__java_order(&r->key, /* as_row= */ true, &acc->list, r->col->err);
 }
 
 /* ---- nested_partial_update: rows put together field by field ---- */
@@ -401,6 +406,28 @@ static tl_status partial_add_late(list_reduce *r, list_value *acc, list_value *i
     return TL_OK;
 }
 
+/* Composites in the order of their keys' hash table. */
+static tl_status order_partial(list_reduce *r, list_value *acc, const element_list *keys, uint32_t base)
+{
+    if (acc->null || acc->raw)
+        return TL_OK;
+    element_list ordered = {0};
+    tl_status status = tl_merge__elements_reserve(&ordered, keys->n, r->col->err);
+    if (status == TL_OK) {
+        memcpy(ordered.items, keys->items, keys->n * sizeof(tl_rowref));
+        ordered.n = keys->n;
+        status = tl_merge__java_order(&r->key, /* as_row= */ true, &ordered, r->col->err);
+    }
+    for (uint32_t i = 0; i < ordered.n && status == TL_OK; i++) {
+        uint32_t k = 0; /* lists are short: a search per element */
+        while (keys->items[k].src != ordered.items[i].src || keys->items[k].row != ordered.items[i].row)
+            k++;
+        acc->list.items[i] = (tl_rowref){0, base + k};
+    }
+    tl_merge__elements_deinit(&ordered);
+    return status;
+}
+
 /* At the end of a group all its elements are composites, raw ones too; a NULL row is one whose fields all are NULL. */
 static tl_status close_partial(list_reduce *r, list_value *acc)
 {
@@ -480,7 +507,10 @@ static tl_status reduce_group(list_reduce *r, uint32_t g, element_list *keys)
         else
             TL_TRY(action == ACT_ADD ? apply_add(r, &r->acc, &r->input) : apply_late(r));
     }
-    return partial ? close_partial(r, &r->acc) : TL_OK;
+    if (!partial)
+        return TL_OK;
+    TL_TRY(order_partial(r, &r->acc, keys, base));
+    return close_partial(r, &r->acc);
 }
 
 static tl_status reduce_groups(list_reduce *r, uint8_t *valid)

@@ -65,6 +65,20 @@ static void push(model_value *v, int32_t item, int32_t value)
     v->values[v->n++] = value;
 }
 
+/* As java.util.HashSet<Integer> gives its elements: a list of each place, in order of arrival. */
+static model_value as_hash_set(const model_value *set)
+{
+    uint32_t places = 16;
+    while (4 * (uint32_t)set->n > 3 * places)
+        places *= 2;
+    model_value out = {.null = false};
+    for (uint32_t p = 0; p < places; p++)
+        for (int i = 0; i < set->n; i++)
+            if ((((uint32_t)set->items[i] ^ (uint32_t)set->items[i] >> 16) & (places - 1)) == p)
+                push(&out, set->items[i], 0);
+    return out;
+}
+
 static model_value collect(const model_column *c, model_value acc, model_value in)
 {
     model_value out = {.null = false};
@@ -78,7 +92,7 @@ static model_value collect(const model_column *c, model_value acc, model_value i
     for (int i = 0; !in.null && i < in.n; i++)
         if (!c->distinct || find_item(&out, in.items[i]) < 0)
             push(&out, in.items[i], 0);
-    return out;
+    return c->distinct ? as_hash_set(&out) : out;
 }
 
 static void put(model_value *map, int32_t key, int32_t value)

