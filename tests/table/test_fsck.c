@@ -1,0 +1,176 @@
+/* fsck finds what is wrong, and finds nothing where nothing is. */
+#include "table_support.h"
+
+static lake sound_lake(void)
+{
+    lake l = memory_lake();
+    create(&l, "t", "k INT NOT NULL, v STRING", "k", NULL, "bucket=1,changelog-producer=input,write-only=true");
+    tl_table *table = open_table(&l, "t");
+    put(table, "{'k':1,'v':'a'}\n{'k':2,'v':'b'}");
+    put(table, "{'k':2,'v':'c'}\n{'k':5,'v':'d'}");
+    tl_table_free(table);
+    return l;
+}
+
+static char *first_file(lake *l, const char *part)
+{
+    char **paths = NULL, *hit = NULL;
+    size_t n = 0;
+    walk_files(l->fs, "/lake", &paths, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (hit == NULL && strstr(paths[i], part) != NULL)
+            hit = strdup(paths[i]);
+        tl_free(paths[i]);
+    }
+    free(paths);
+    assert_non_null(hit);
+    return hit;
+}
+
+/* Some problem of the table has `part` in its text. */
+static void assert_problem(lake *l, const char *part)
+{
+    tl_table *table = open_table(l, "t");
+    tl_fsck_report report = {0};
+    tl_error err = {TL_OK, 0, ""};
+    tl_status status = tl_table_fsck(table, true, &report, &err);
+    bool found = status != TL_OK && strstr(err.message, part) != NULL;
+    for (size_t i = 0; i < report.n_problems; i++)
+        found |= strstr(report.problems[i], part) != NULL;
+    if (!found) {
+        for (size_t i = 0; i < report.n_problems; i++)
+            printf("  problem: %s\n", report.problems[i]);
+        fail_msg("no problem tells of '%s' (%s)", part, status == TL_OK ? "ok" : err.message);
+    }
+    tl_fsck_report_deinit(&report);
+    tl_table_free(table);
+}
+
+static void a_sound_table_is_counted(void **state)
+{
+    (void)state;
+    lake l = sound_lake();
+    tl_table *table = open_table(&l, "t");
+    tl_fsck_report report = {0};
+    tl_error err;
+    assert_ok(tl_table_fsck(table, true, &report, &err), &err);
+    assert_int_equal(report.n_problems, 0);
+    assert_int_equal(report.snapshots, 2);
+    assert_int_equal(report.latest_snapshot, 2);
+    assert_int_equal(report.data_files, 4); /* changelog files too */
+    assert_int_equal(report.rows, 4);
+    tl_fsck_report_deinit(&report);
+    tl_table_free(table);
+    close_lake(&l);
+}
+
+static void a_missing_data_file_is_found(void **state)
+{
+    (void)state;
+    static const char *const parts[] = {"/data-", "/changelog-", "/manifest-list-"};
+    for (size_t i = 0; i < TL_ARRAY_LEN(parts); i++) {
+        lake l = sound_lake();
+        tl_error err;
+        char *path = first_file(&l, parts[i]);
+        assert_ok(tl_fs_remove(l.fs, path, &err), &err);
+        assert_problem(&l, tl_path_base(path));
+        free(path);
+        close_lake(&l);
+    }
+}
+
+static void a_file_of_another_size_is_found(void **state)
+{
+    (void)state;
+    lake l = sound_lake();
+    tl_error err;
+    tl_bytes content = {0};
+    char *path = first_file(&l, "/data-");
+    assert_ok(tl_fs_read_all(l.fs, path, 1 << 20, &content, &err), &err);
+    assert_ok(tl_fs_publish(l.fs, path, (tl_bytes_view){content.data, content.len - 1}, true, &err), &err);
+    assert_problem(&l, tl_path_base(path));
+    tl_bytes_deinit(&content);
+    free(path);
+    close_lake(&l);
+}
+
+/* Commit a message whose file says something else about itself than is in it. */
+static void forge(lake *l, void (*lie)(tl_data_file *file))
+{
+    tl_table *table = open_table(l, "t");
+    tl_commit_messages messages = prepared(table, "{'k':7,'v':'x'}\n{'k':9,'v':'y'}", false);
+    tl_data_file *file = NULL;
+    tl_error err;
+    assert_ok(tl_data_file_dup(messages.items[0].new_files.items[0], &file, &err), &err);
+    lie(file);
+    tl_data_file_unref(messages.items[0].new_files.items[0]);
+    messages.items[0].new_files.items[0] = file;
+    tl_commit_spec spec = batch_commit(NULL, TL_COMMIT_BATCH);
+    tl_commit_result result;
+    assert_ok(tl_table_commit(table, &spec, &messages, &result, &err), &err);
+    tl_commit_messages_deinit(&messages);
+    tl_table_free(table);
+}
+
+static void more_rows(tl_data_file *file)
+{
+    file->rows++;
+}
+
+static void other_sequence(tl_data_file *file)
+{
+    file->max_seq -= 1;
+}
+
+static void other_key(tl_data_file *file)
+{
+    file->min_key.data[file->min_key.len - 8] ^= 1;
+}
+
+static void other_deletes(tl_data_file *file)
+{
+    file->delete_rows = 1;
+}
+
+static void lies_of_a_file_are_found(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*lie)(tl_data_file *file);
+        const char *part;
+    } lies[] = {{more_rows, "row"}, {other_sequence, "sequence"}, {other_key, "key"}, {other_deletes, "delete"}};
+    for (size_t i = 0; i < TL_ARRAY_LEN(lies); i++) {
+        lake l = sound_lake();
+        forge(&l, lies[i].lie);
+        assert_problem(&l, lies[i].part);
+        close_lake(&l);
+    }
+}
+
+static void a_damaged_manifest_is_found(void **state)
+{
+    (void)state;
+    lake l = sound_lake();
+    tl_error err;
+    char *path = first_file(&l, "/manifest/manifest-");
+    tl_stat st;
+    assert_ok(tl_fs_stat(l.fs, path, &st, &err), &err);
+    uint8_t *rubbish = calloc(1, (size_t)st.bytes);
+    assert_ok(tl_fs_publish(l.fs, path, (tl_bytes_view){rubbish, (size_t)st.bytes}, true, &err), &err);
+    assert_problem(&l, tl_path_base(path));
+    free(rubbish);
+    free(path);
+    close_lake(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sound_table_is_counted),
+        cmocka_unit_test(a_missing_data_file_is_found),
+        cmocka_unit_test(a_file_of_another_size_is_found),
+        cmocka_unit_test(lies_of_a_file_are_found),
+        cmocka_unit_test(a_damaged_manifest_is_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
