@@ -152,7 +152,7 @@ tl_status tl_meta__records_open(tl_fs *fs, const char *path, tl_bytes_view file,
         return tl_nomem(err, "manifest");
     r->fields = fields;
     if (starts_with(file, "ORC"))
-        return tl_error_set(err, TL_E_UNSUPPORTED, "manifest in ORC format");
+        return tl_error_set(err, TL_E_UNSUPPORTED, "not supported: manifests in ORC");
     if (starts_with(file, "PAR1"))
         TL_TRY(open_parquet(r, fs, path, (int64_t)file.len, err));
     else

@@ -126,11 +126,9 @@ static tl_status find_committed(tl_table *table, const char *user, int64_t ident
 {
     *out = (committed){0};
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
-    tl_status status = tl_table_latest_of_user(table, user, &snap, NULL);
-    if (status == TL_E_NOT_FOUND)
-        return TL_OK;
+    tl_status status = tl_table_latest_of_user(table, user, &snap, err);
     if (status != TL_OK)
-        return tl_table_latest_of_user(table, user, &snap, err); /* again, for the message */
+        return status == TL_E_NOT_FOUND ? TL_OK : status;
     int64_t id = snap->id;
     /* Identifiers of a user never fall: what lies before one that is smaller is smaller, too. */
     while (snap != NULL && (strcmp(snap->commit_user, user) != 0 || snap->commit_identifier >= identifier)) {

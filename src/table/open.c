@@ -262,6 +262,8 @@ static tl_status open_parts(tl_table *table, tl_catalog *catalog, const char *db
     }
     if (system != NULL) {
         table->system = tl_system__find(system);
+        if (table->system == NULL && tl_system__is_known(system))
+            return tl_error_set(err, TL_E_UNSUPPORTED, "table %s.%s: not supported: system table %s", db, table->name, system);
         if (table->system == NULL)
             return tl_error_set(err, TL_E_NOT_FOUND, "table %s.%s has no system table '%s'", db, table->name, system);
     }

@@ -235,9 +235,12 @@ tl_status tl_table__scan(tl_table *table, const tl_scan *scan, tl_entries *out, 
 {
     tl_manifest_list list = {0};
     tl_entries entries = {0};
-    tl_status status = tl_table__manifests(table, scan->snap, scan->mode, &list, err);
-    if (status == TL_OK)
-        status = read_manifests(table, scan, &list, &entries, err);
+    tl_status status = tl_table__manifests(table, scan->snap, scan->mode, &list, err); /* its errors name the snapshot */
+    if (status != TL_OK) {
+        tl_manifest_list_deinit(&list);
+        return status;
+    }
+    status = read_manifests(table, scan, &list, &entries, err);
     if (status == TL_OK && scan->mode == TL_SCAN_ALL)
         status = tl_entries_merge(&entries, /* drop_deletes= */ true, err);
     if (status == TL_OK)

@@ -30,6 +30,8 @@ typedef struct tl_system_table {
 } tl_system_table;
 
 const tl_system_table *tl_system__find(const char *name);
+/** Whether the reference has a system table of that name that is not there here. */
+bool tl_system__is_known(const char *name);
 tl_status tl_system__read(tl_table *table, const tl_scan_spec *spec, tl_reader **out, tl_error *err);
 /** Row type of audit_log and binlog over the data table's. */
 tl_status tl_system__row_type(const tl_system_table *system, const tl_type *data_type, const tl_options *opts, const tl_type **out, tl_error *err);
@@ -267,9 +269,9 @@ tl_status tl_manifests__merge(tl_table *table, tl_manifest_writer *writer, const
 tl_status tl_table__manifest_writer(tl_table *table, tl_manifest_writer *out, tl_error *err);
 /** TL_E_UNSUPPORTED for tables that can be read here but not written. */
 tl_status tl_table__check_writable(const tl_table *table, tl_error *err);
-/** The reference reads manifests as the option says: only what is written here may be asked for. */
 /** `object` into table, branch and system table; the last two may be NULL. All tl_free'd by the caller. Java: Identifier. */
 tl_status tl_table__split_name(const char *object, char **table, char **branch, char **system, tl_error *err);
+/** The reference reads manifests as the option says: only what is written here may be asked for. */
 tl_status tl_table__check_manifest_format(const tl_table *table, tl_error *err);
 tl_status tl_manifest_meta__dup(const tl_manifest_meta *from, tl_manifest_list *to, tl_error *err);
 

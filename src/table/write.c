@@ -13,6 +13,7 @@ typedef struct open_bucket {
     int32_t bucket;
     tl_bucket_writer *writer;
     bool touched; /* since the last prepare */
+    int64_t last_news; /* the last round that gave a message */
 } open_bucket;
 
 struct tl_table_writer {
@@ -25,6 +26,8 @@ struct tl_table_writer {
     tl_map index; /* (bucket, partition) -> position + 1 */
     int64_t known; /* latest snapshot that the open writers reflect; meaningless if n == 0 */
     bool stale;
+    int64_t round;          /* of prepares */
+    int64_t last_committed; /* the last round that became a snapshot */
 };
 
 /* ---- create, free ---- */
@@ -338,6 +341,7 @@ tl_status tl_table_writer_prepare(tl_table_writer *w, bool wait_compaction, tl_c
 {
     prepare_task *tasks = tl_calloc(w->n + 1, sizeof *tasks);
     tl_commit_messages messages = {0};
+    w->round++;
     messages.items = tl_calloc(w->n + 1, sizeof *messages.items);
     messages.cap = w->n + 1;
     tl_status status = tasks == NULL || messages.items == NULL ? tl_nomem(err, "commit messages") : TL_OK;
@@ -348,11 +352,11 @@ tl_status tl_table_writer_prepare(tl_table_writer *w, bool wait_compaction, tl_c
     for (size_t i = 0; tasks != NULL && messages.items != NULL && i < w->n; i++) {
         if (tl_commit_message_empty(&tasks[i].message)) {
             tl_commit_message_deinit(&tasks[i].message);
-            w->buckets[i].touched = false;
         } else {
             messages.items[messages.n++] = tasks[i].message;
-            w->buckets[i].touched = true; /* until the commit: a bucket with news stays open one round longer */
+            w->buckets[i].last_news = w->round;
         }
+        w->buckets[i].touched = false;
     }
     tl_free(tasks);
     if (status != TL_OK) {
@@ -381,18 +385,19 @@ static tl_status rebuild_index(tl_table_writer *w, tl_error *err)
     return status == TL_OK ? TL_OK : tl_nomem(err, "buckets");
 }
 
-/* Writers without news and without a compaction under way go, or there would be one for every partition ever written. */
+/*
+ * Writers without news and without a compaction under way go, or there would be one for every partition ever written. As in the
+ * reference one stays until a later round than its own is committed (which shows in sequence numbers).
+ */
 static tl_status close_idle(tl_table_writer *w, tl_error *err)
 {
     size_t kept = 0;
     for (size_t i = 0; i < w->n; i++) {
         open_bucket *b = &w->buckets[i];
-        if (b->touched || !tl_bucket_writer_idle(b->writer)) {
-            b->touched = false;
+        if (b->last_news == w->round || b->last_news >= w->last_committed || !tl_bucket_writer_idle(b->writer))
             w->buckets[kept++] = *b;
-        } else {
+        else
             close_bucket(b);
-        }
     }
     if (kept == w->n)
         return TL_OK;
@@ -417,5 +422,8 @@ tl_status tl_table_writer_committed(tl_table_writer *w, const tl_commit_result *
         w->stale = false;
         return TL_OK;
     }
-    return close_idle(w, err);
+    tl_status status = close_idle(w, err);
+    if (result->snapshots > 0)
+        w->last_committed = w->round;
+    return status;
 }

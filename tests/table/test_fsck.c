@@ -138,7 +138,7 @@ static void lies_of_a_file_are_found(void **state)
     static const struct {
         void (*lie)(tl_data_file *file);
         const char *part;
-    } lies[] = {{more_rows, "row"}, {other_sequence, "sequence"}, {other_key, "key"}, {other_deletes, "delete"}};
+    } lies[] = {{more_rows, "row"}, {other_sequence, "sequence"}, {other_key, "key"}, {other_deletes, "retracts"}};
     for (size_t i = 0; i < TL_ARRAY_LEN(lies); i++) {
         lake l = sound_lake();
         forge(&l, lies[i].lie);
