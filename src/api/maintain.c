@@ -216,28 +216,34 @@ tl_status tidelake_fsck(tidelake_table *table, int all_snapshots, char **out, si
 /* ISO 8601 ("P1DT2H3M4.5S", no years or months), for those who know it from Java; false if it is none. */
 static bool parse_iso_duration(const char *text, int64_t *ms)
 {
-    if (*text++ != 'P' || *text == '\0')
+    static const struct {
+        char name;
+        bool in_time;
+        double ms;
+    } units[] = {{'D', false, 86400000}, {'H', true, 3600000}, {'M', true, 60000}, {'S', true, 1000}};
+    if (*text++ != 'P')
         return false;
-    int64_t total = 0;
+    double total = 0;
     bool in_time = false;
+    size_t next_unit = 0; /* each at most once, in this order */
     while (*text != '\0') {
         if (*text == 'T' && !in_time) {
             in_time = true;
             text++;
-            continue;
         }
         char *end;
-        double v = strtod(text, &end);
-        if (end == text)
+        double v = *text >= '0' && *text <= '9' ? strtod(text, &end) : -1;
+        if (v < 0)
             return false;
-        int64_t unit = !in_time && *end == 'D' ? 86400000 : in_time && *end == 'H' ? 3600000 : in_time && *end == 'M' ? 60000 : in_time && *end == 'S' ? 1000 : 0;
-        if (unit == 0)
+        while (next_unit < TL_ARRAY_LEN(units) && (units[next_unit].name != *end || units[next_unit].in_time != in_time))
+            next_unit++;
+        if (next_unit == TL_ARRAY_LEN(units))
             return false;
-        total += (int64_t)(v * (double)unit);
+        total += v * units[next_unit++].ms;
         text = end + 1;
     }
-    *ms = total;
-    return true;
+    *ms = (int64_t)total;
+    return next_unit > 0 && total < 9e18;
 }
 
 tl_status tidelake_parse_duration(const char *text, int64_t *ms, tl_error *err)
