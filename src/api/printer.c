@@ -101,7 +101,8 @@ static tl_status finish_sorted(tidelake_printer *p, tl_error *err)
 {
     tl_buf all = p->out;
     p->out = (tl_buf){0};
-    qsort_r(p->lines, p->n_lines, sizeof *p->lines, compare_lines, all.data);
+    if (p->n_lines > 0)
+        qsort_r(p->lines, p->n_lines, sizeof *p->lines, compare_lines, all.data);
     tl_status status = TL_OK;
     for (size_t i = 0; i < p->n_lines && status == TL_OK; i++) {
         if (tl_buf_append(&p->out, all.data + p->lines[i].from, p->lines[i].len + 1) != TL_OK)
