@@ -26,3 +26,18 @@ foreach(room_target ${tl_rooms})
     target_link_libraries(${tool} PRIVATE ${room_target})
   endforeach()
 endforeach()
+
+# Tests of whole histories over all rooms up to table/: faults at every step, many writers at once (also under TSan).
+# tests/FOLDER/test_*.c get the label FOLDER.
+foreach(folder fault concurrent)
+  file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/test_*.c)
+  foreach(source ${tests})
+    get_filename_component(test ${source} NAME_WE)
+    add_executable(${test} ${source})
+    target_include_directories(${test} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/tests)
+    target_compile_definitions(${test} PRIVATE TL_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    target_link_libraries(${test} PRIVATE tl_table PkgConfig::CMOCKA)
+    add_test(NAME ${folder}/${test} COMMAND ${test})
+    set_tests_properties(${folder}/${test} PROPERTIES LABELS ${folder} TIMEOUT 600)
+  endforeach()
+endforeach()
