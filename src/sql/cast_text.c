@@ -129,9 +129,33 @@ static tl_status bad_input(tl_cast *c, int64_t i, tl_bytes_view v)
     return tl_cast__bad(c, i, "For input string: '%.*s'.", (int)TL_MIN(v.len, 200), (const char *)v.data);
 }
 
+/**
+ * The reference reads short texts on a path of its own that counts leading zeros as digits: '007' is no DECIMAL(3, 1).
+ */
+static bool has_too_many_digits(tl_bytes_view v, int32_t precision, int32_t scale)
+{
+    if (v.len > 18 || precision > 18)
+        return false;
+    int64_t digits = 0, behind = 0, exponent = 0;
+    bool point = false;
+    size_t i = 0;
+    for (; i < v.len && v.data[i] != 'e' && v.data[i] != 'E'; i++) {
+        point = point || v.data[i] == '.';
+        if (v.data[i] >= '0' && v.data[i] <= '9') {
+            digits++;
+            behind += point;
+        }
+    }
+    if (i < v.len && tl_cast__parse_int((tl_bytes_view){v.data + i + 1, v.len - i - 1}, INT32_MIN, INT32_MAX, &exponent) != NULL)
+        return false;
+    return digits - behind + exponent + scale > precision;
+}
+
 static tl_status text_to_decimal(tl_cast *c, int64_t i, tl_bytes_view v)
 {
     tl_i128 d;
+    if (has_too_many_digits(v, c->to->precision, c->to->scale))
+        return tl_cast__null(c, i);
     switch (tl_decimal__parse(trim(v), c->to->precision, c->to->scale, &d)) {
     case TL_DECIMAL_FITS:
         tl_cast__put_decimal(c->out, i, d);
