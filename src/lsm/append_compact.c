@@ -4,6 +4,8 @@
  */
 #include "lsm/lsm_private.h"
 
+#include <stdlib.h>
+
 /* ---- rewrite ---- */
 
 static tl_status copy_files(tl_lsm__bucket *bucket, tl_data_file *const *files, size_t n, const atomic_bool *cancelled,
@@ -54,15 +56,10 @@ static tl_status compact_bin(tl_lsm__bucket *bucket, tl_data_file *const *files,
     return tl_lsm__append_rewrite(bucket, files, n, /* cancelled= */ NULL, &msg->compact_after, err);
 }
 
-static void sort_by_size(tl_file_list *files)
+static int compare_size(const void *x, const void *y)
 {
-    for (size_t i = 1; i < files->n; i++) {
-        tl_data_file *file = files->items[i];
-        size_t j = i;
-        for (; j > 0 && files->items[j - 1]->bytes > file->bytes; j--)
-            files->items[j] = files->items[j - 1];
-        files->items[j] = file;
-    }
+    const tl_data_file *a = *(tl_data_file *const *)x, *b = *(tl_data_file *const *)y;
+    return a->bytes != b->bytes ? (a->bytes > b->bytes) - (a->bytes < b->bytes) : strcmp(a->name, b->name);
 }
 
 /* Small files, smallest first, in bins of at least twice the target size; a last bin needs enough files. */
@@ -78,7 +75,8 @@ static tl_status compact_small_files(tl_lsm__bucket *bucket, tl_data_file *const
         if (files[i]->bytes < tl_lsm__small_file_bytes(config))
             status = tl_file_list_add(&small, files[i], err);
     }
-    sort_by_size(&small);
+    if (small.n > 1)
+        qsort(small.items, small.n, sizeof(*small.items), compare_size);
     for (size_t i = 0; i < small.n && status == TL_OK; i++) {
         bytes += small.items[i]->bytes + config->split_open_file_cost;
         if (i + 1 - from > 1 && bytes >= config->target_file_bytes * 2) {

@@ -206,10 +206,15 @@ static tl_status append_compact(tl_bucket_writer *base, bool full, tl_error *err
     return flush_all((append_writer *)base, /* wait= */ true, full, err);
 }
 
+static tl_status append_begin_prepare(tl_bucket_writer *base, bool wait, tl_error *err)
+{
+    (void)wait;
+    return flush_all((append_writer *)base, /* wait= */ false, /* full= */ false, err);
+}
+
 static tl_status append_prepare(tl_bucket_writer *base, bool wait, tl_commit_message *out, tl_error *err)
 {
     append_writer *w = (append_writer *)base;
-    TL_TRY(flush_all(w, /* wait= */ false, /* full= */ false, err));
     TL_TRY(sync_compaction(w, wait || config_of(w)->commit_force_compact, err));
     return tl_lsm__drain(base, out, err);
 }
@@ -237,8 +242,16 @@ static void append_free(tl_bucket_writer *base)
     tl_free(w);
 }
 
-static const tl_lsm__writer_ops append_ops = {append_free,    append_write,   append_bytes, append_flush,
-                                              append_compact, append_prepare, append_idle};
+static const tl_lsm__writer_ops append_ops = {
+    .free = append_free,
+    .write = append_write,
+    .bytes = append_bytes,
+    .flush = append_flush,
+    .compact = append_compact,
+    .begin_prepare = append_begin_prepare,
+    .prepare = append_prepare,
+    .idle = append_idle,
+};
 
 tl_status tl_lsm__append_writer_create(tl_lsm__bucket *bucket, int32_t total_buckets, tl_data_file *const *files,
                                        size_t n_files, tl_pool *pool, tl_bucket_writer **out, tl_error *err)

@@ -70,6 +70,7 @@ tl_status tl_bucket_writer_write(tl_bucket_writer *writer, const tl_batch *batch
         TL_TRY(filter_kinds(config, batch, &filtered, err));
     if (filtered != NULL)
         batch = filtered;
+    writer->begun = false;
     return batch->n_rows == 0 ? TL_OK : note_failure(writer, writer->ops->write(writer, batch, err));
 }
 
@@ -91,12 +92,24 @@ tl_status tl_bucket_writer_compact(tl_bucket_writer *writer, bool full, tl_error
     if (full && !may)
         return tl_error_set(err, TL_E_INVALID, "%s: a full compaction cannot be asked of its writers",
                             writer->bucket->config->write_only ? "the table is write-only" : "the table has no buckets");
+    writer->begun = false;
     return note_failure(writer, writer->ops->compact(writer, full, err));
+}
+
+tl_status tl_bucket_writer_begin_prepare(tl_bucket_writer *writer, bool wait_compaction, tl_error *err)
+{
+    TL_TRY(check_alive(writer, err));
+    TL_TRY(note_failure(writer, writer->ops->begin_prepare(writer, wait_compaction, err)));
+    writer->begun = true;
+    return TL_OK;
 }
 
 tl_status tl_bucket_writer_prepare(tl_bucket_writer *writer, bool wait_compaction, tl_commit_message *out, tl_error *err)
 {
+    if (!writer->begun)
+        TL_TRY(tl_bucket_writer_begin_prepare(writer, wait_compaction, err));
     TL_TRY(check_alive(writer, err));
+    writer->begun = false;
     return note_failure(writer, writer->ops->prepare(writer, wait_compaction, out, err));
 }
 

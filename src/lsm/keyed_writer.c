@@ -207,10 +207,14 @@ static tl_status keyed_compact(tl_bucket_writer *base, bool full, tl_error *err)
     return flush_buffer((keyed_writer *)base, /* wait= */ true, full, err);
 }
 
+static tl_status keyed_begin_prepare(tl_bucket_writer *base, bool wait, tl_error *err)
+{
+    return flush_buffer((keyed_writer *)base, wait, /* full= */ false, err);
+}
+
 static tl_status keyed_prepare(tl_bucket_writer *base, bool wait, tl_commit_message *out, tl_error *err)
 {
     keyed_writer *w = (keyed_writer *)base;
-    TL_TRY(flush_buffer(w, wait, /* full= */ false, err));
     wait |= config_of(w)->commit_force_compact;
     wait |= has_more_runs_than(w, (int64_t)config_of(w)->stop_trigger + 1);
     TL_TRY(sync_compaction(w, wait, err));
@@ -241,8 +245,16 @@ static void keyed_free(tl_bucket_writer *base)
     tl_free(w);
 }
 
-static const tl_lsm__writer_ops keyed_ops = {keyed_free,    keyed_write,   keyed_bytes, keyed_flush,
-                                             keyed_compact, keyed_prepare, keyed_idle};
+static const tl_lsm__writer_ops keyed_ops = {
+    .free = keyed_free,
+    .write = keyed_write,
+    .bytes = keyed_bytes,
+    .flush = keyed_flush,
+    .compact = keyed_compact,
+    .begin_prepare = keyed_begin_prepare,
+    .prepare = keyed_prepare,
+    .idle = keyed_idle,
+};
 
 tl_status tl_lsm__keyed_writer_create(tl_lsm__bucket *bucket, int32_t total_buckets, tl_data_file *const *files, size_t n_files,
                                       tl_pool *pool, tl_bucket_writer **out, tl_error *err)

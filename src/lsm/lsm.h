@@ -135,6 +135,11 @@ int64_t tl_bucket_writer_bytes(const tl_bucket_writer *writer);
 tl_status tl_bucket_writer_flush(tl_bucket_writer *writer, tl_error *err);
 /** Flush and start a compaction: the picker's choice, or everything to the top level. */
 tl_status tl_bucket_writer_compact(tl_bucket_writer *writer, bool full, tl_error *err);
+/**
+ * The first half of prepare: flush and start the compaction. Optional; prepare does it where it was not done since the last
+ * write. Different writers may do it on different threads, so that a commit of many buckets uses all cores.
+ */
+tl_status tl_bucket_writer_begin_prepare(tl_bucket_writer *writer, bool wait_compaction, tl_error *err);
 /** Flush, wait for compactions as the options say (or `wait_compaction`), and move what happened into *out. */
 tl_status tl_bucket_writer_prepare(tl_bucket_writer *writer, bool wait_compaction, tl_commit_message *out, tl_error *err);
 /** False while a later prepare may still bring a compaction (then the writer must stay open). */

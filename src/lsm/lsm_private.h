@@ -327,7 +327,9 @@ typedef struct tl_lsm__writer_ops {
     int64_t (*bytes)(const tl_bucket_writer *writer);
     tl_status (*flush)(tl_bucket_writer *writer, tl_error *err);
     tl_status (*compact)(tl_bucket_writer *writer, bool full, tl_error *err);
-    tl_status (*prepare)(tl_bucket_writer *writer, bool wait_compaction, tl_commit_message *out, tl_error *err);
+    tl_status (*begin_prepare)(tl_bucket_writer *writer, bool wait_compaction, tl_error *err);
+    tl_status (*prepare)(tl_bucket_writer *writer, bool wait_compaction, tl_commit_message *out,
+                         tl_error *err); /* second half */
     bool (*idle)(const tl_bucket_writer *writer);
 } tl_lsm__writer_ops;
 struct tl_bucket_writer {
@@ -335,6 +337,7 @@ struct tl_bucket_writer {
     tl_lsm__bucket *bucket; /* ref held */
     int32_t total_buckets;
     bool failed; /* a write was lost: everything after it would be wrong */
+    bool begun;  /* prepare has begun, and nothing was written since */
     tl_pool *pool;
     tl_task_group *task; /* the running compaction; NULL: none */
     tl_file_list new_files;

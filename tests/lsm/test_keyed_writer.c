@@ -288,6 +288,8 @@ static void commit(world *w, bool wait, bool full)
     tl_commit_message msg;
     rows got = {0}, want = {0};
     tl_error err;
+    if (test_random(&w->rng) % 3 == 0)
+        assert_ok(tl_bucket_writer_begin_prepare(w->writer, wait, &err), &err);
     assert_ok(tl_bucket_writer_prepare(w->writer, wait, &msg, &err), &err);
     apply_message(&w->live, &msg);
     check_message(w->config, &msg);
