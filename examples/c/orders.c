@@ -51,7 +51,8 @@ static void print_rows(tidelake_rows *rows, int with_kinds)
             int bytes;
             const char *customer = string_at(array.children[1], i, &bytes);
             if (with_kinds)
-                printf("snapshot %lld %s ", (long long)tidelake_batch_snapshot(batch), kinds_text[tidelake_batch_kind(batch, i)]);
+                printf("snapshot %lld %s ", (long long)tidelake_batch_snapshot(batch),
+                       kinds_text[tidelake_batch_kind(batch, i)]);
             printf("order %lld of %.*s: ", (long long)int64_at(array.children[0], i), bytes, customer);
             if (is_null(array.children[2], i))
                 printf("no amount\n");

@@ -41,7 +41,8 @@ static void write_part(tidelake_lake *lake, int worker, tidelake_bytes **message
 }
 
 /* One worker's share of a read. */
-static void read_part(tidelake_table *table, tidelake_bytes split, const tidelake_read_options *options, int64_t *count, double *sum)
+static void read_part(tidelake_table *table, tidelake_bytes split, const tidelake_read_options *options, int64_t *count,
+                      double *sum)
 {
     tl_error err;
     struct ArrowArrayStream stream;

@@ -60,16 +60,18 @@ TIDELAKE_API void tidelake_free(void *memory);
  * Create "DB.TABLE" (the database too, if it is missing) from a JSON object:
  * {"columns":[{"name","type","comment"?,"default"?}],"partitionKeys":[],"primaryKeys":[],"options":{},"comment":""}
  */
-TIDELAKE_API tl_status tidelake_create_table(tidelake_lake *lake, const char *name, const char *schema_json, int if_not_exists, tl_error *err);
+TIDELAKE_API tl_status tidelake_create_table(tidelake_lake *lake, const char *name, const char *schema_json, int if_not_exists,
+                                             tl_error *err);
 TIDELAKE_API tl_status tidelake_drop_table(tidelake_lake *lake, const char *name, int if_exists, tl_error *err);
-/** Changes as a JSON list: [{"op":"setOption","key","value"},{"op":"addColumn","name","type",…},…]; *schema_id: the new schema's. */
-TIDELAKE_API tl_status tidelake_alter_table(tidelake_lake *lake, const char *name, const char *changes_json, int64_t *schema_id, tl_error *err);
+/** Changes as JSON: [{"op":"setOption","key","value"},{"op":"addColumn","name","type",…},…]; *schema_id: the new schema's. */
+TIDELAKE_API tl_status tidelake_alter_table(tidelake_lake *lake, const char *name, const char *changes_json, int64_t *schema_id,
+                                            tl_error *err);
 
 /* ---- table ---- */
 
 /** Open "DB.TABLE" or a system table ("DB.TABLE$snapshots"); `options` are laid over the stored ones. */
-TIDELAKE_API tl_status tidelake_table_open(tidelake_lake *lake, const char *name, const tidelake_option *options, size_t n, tidelake_table **out,
-                                           tl_error *err);
+TIDELAKE_API tl_status tidelake_table_open(tidelake_lake *lake, const char *name, const tidelake_option *options, size_t n,
+                                           tidelake_table **out, tl_error *err);
 TIDELAKE_API void tidelake_table_close(tidelake_table *table);
 /** Columns as an Arrow struct. */
 TIDELAKE_API tl_status tidelake_table_arrow_schema(tidelake_table *table, struct ArrowSchema *out, tl_error *err);
@@ -82,30 +84,32 @@ typedef struct tidelake_read_options {
     size_t struct_bytes;
     const char *const *columns; /* names in output order; NULL: all */
     size_t n_columns;
-    const char *where; /* filter as JSON: ["=","col",v], ["and",e,…], … (docs/text-forms.md); NULL: none */
-    int64_t limit;     /* < 0: none */
-    int kinds;         /* tell each row's kind (deletes are kept where the read gives them) */
-    int threads;       /* 0 or 1: in the calling thread */
+    const char *where;  /* filter as JSON: ["=","col",v], ["and",e,…], … (docs/text-forms.md); NULL: none */
+    int64_t limit;      /* < 0: none */
+    int kinds;          /* tell each row's kind (deletes are kept where the read gives them) */
+    int threads;        /* 0 or 1: in the calling thread */
     int64_t batch_rows; /* 0: the default */
 } tidelake_read_options;
 #define TIDELAKE_READ_INIT {sizeof(tidelake_read_options), NULL, 0, NULL, -1, 0, 0, 0}
 
 /** Batch read of the latest snapshot, or of what the table's options (scan.snapshot-id, scan.tag-name, …) ask for. */
-TIDELAKE_API tl_status tidelake_read(tidelake_table *table, const tidelake_read_options *options, tidelake_rows **out, tl_error *err);
+TIDELAKE_API tl_status tidelake_read(tidelake_table *table, const tidelake_read_options *options, tidelake_rows **out,
+                                     tl_error *err);
 
 typedef struct tidelake_changes_options {
     size_t struct_bytes;
-    int64_t next_snapshot; /* > 0: go on from this snapshot; 0: as the table's scan.* options say */
-    int64_t to_snapshot;   /* > 0: the last one; 0: no end */
-    int follow;            /* wait for new snapshots; otherwise the end is the latest one */
-    int64_t poll_ms;       /* how often to look for new ones; 0: 200 */
+    int64_t next_snapshot;          /* > 0: go on from this snapshot; 0: as the table's scan.* options say */
+    int64_t to_snapshot;            /* > 0: the last one; 0: no end */
+    int follow;                     /* wait for new snapshots; otherwise the end is the latest one */
+    int64_t poll_ms;                /* how often to look for new ones; 0: 200 */
     const tidelake_option *options; /* laid over the table's: scan.mode, scan.snapshot-id, consumer-id, … */
     size_t n_options;
 } tidelake_changes_options;
 #define TIDELAKE_CHANGES_INIT {sizeof(tidelake_changes_options), 0, 0, 0, 0, NULL, 0}
 
 /** Streaming read: the table's changes, snapshot after snapshot, with row kinds. */
-TIDELAKE_API tl_status tidelake_changes(tidelake_table *table, const tidelake_changes_options *options, tidelake_rows **out, tl_error *err);
+TIDELAKE_API tl_status tidelake_changes(tidelake_table *table, const tidelake_changes_options *options, tidelake_rows **out,
+                                        tl_error *err);
 /** Snapshot at which a later tidelake_changes() goes on after what was read so far. */
 TIDELAKE_API int64_t tidelake_changes_position(tidelake_rows *rows);
 
@@ -132,9 +136,10 @@ typedef struct tidelake_bytes {
     const uint8_t *data;
     size_t len;
 } tidelake_bytes;
-TIDELAKE_API tl_status tidelake_plan(tidelake_table *table, const tidelake_read_options *options, tidelake_bytes **out, size_t *n, tl_error *err);
-TIDELAKE_API tl_status tidelake_read_split(tidelake_table *table, tidelake_bytes split, const tidelake_read_options *options, tidelake_rows **out,
-                                           tl_error *err);
+TIDELAKE_API tl_status tidelake_plan(tidelake_table *table, const tidelake_read_options *options, tidelake_bytes **out,
+                                     size_t *n, tl_error *err);
+TIDELAKE_API tl_status tidelake_read_split(tidelake_table *table, tidelake_bytes split, const tidelake_read_options *options,
+                                           tidelake_rows **out, tl_error *err);
 
 /* ---- write ---- */
 
@@ -148,22 +153,23 @@ typedef struct tidelake_write_options {
     size_t struct_bytes;
     const char *commit_user; /* NULL: a random one; a job that must be exactly once keeps its name for life */
     tidelake_compaction compaction;
-    int overwrite;                             /* replace partitions (or, unpartitioned, everything) instead of adding */
+    int overwrite;                              /* replace partitions (or, unpartitioned, everything) instead of adding */
     const tidelake_option *overwrite_partition; /* only this partition; NULL: those that get rows */
     size_t n_overwrite_partition;
     int threads; /* of background compaction; 0: inside the calls */
 } tidelake_write_options;
 #define TIDELAKE_WRITE_INIT {sizeof(tidelake_write_options), NULL, TIDELAKE_COMPACT_AUTO, 0, NULL, 0, 0}
 
-TIDELAKE_API tl_status tidelake_writer_open(tidelake_table *table, const tidelake_write_options *options, tidelake_writer **out, tl_error *err);
+TIDELAKE_API tl_status tidelake_writer_open(tidelake_table *table, const tidelake_write_options *options, tidelake_writer **out,
+                                            tl_error *err);
 /** What was not committed is removed. */
 TIDELAKE_API void tidelake_writer_close(tidelake_writer *writer);
 /**
  * Write rows. `array` (moved; released by the library, also on failure) has all columns of the table in order, as `schema`
  * tells; `kinds` one byte per row, or NULL for inserts.
  */
-TIDELAKE_API tl_status tidelake_writer_write(tidelake_writer *writer, struct ArrowArray *array, const struct ArrowSchema *schema,
-                                             const uint8_t *kinds, tl_error *err);
+TIDELAKE_API tl_status tidelake_writer_write(tidelake_writer *writer, struct ArrowArray *array,
+                                             const struct ArrowSchema *schema, const uint8_t *kinds, tl_error *err);
 TIDELAKE_API tl_status tidelake_writer_write_batch(tidelake_writer *writer, const tidelake_batch *batch, tl_error *err);
 
 typedef struct tidelake_commit_options {
@@ -183,12 +189,13 @@ typedef struct tidelake_commit_result {
 } tidelake_commit_result;
 
 /** Make everything written so far visible, at once. `result` may be NULL. */
-TIDELAKE_API tl_status tidelake_writer_commit(tidelake_writer *writer, const tidelake_commit_options *options, tidelake_commit_result *result,
-                                              tl_error *err);
+TIDELAKE_API tl_status tidelake_writer_commit(tidelake_writer *writer, const tidelake_commit_options *options,
+                                              tidelake_commit_result *result, tl_error *err);
 /** Instead of a commit: hand the files over as serialised commit messages, for a commit elsewhere. As tidelake_plan(). */
 TIDELAKE_API tl_status tidelake_writer_prepare(tidelake_writer *writer, tidelake_bytes **out, size_t *n, tl_error *err);
-TIDELAKE_API tl_status tidelake_commit_prepared(tidelake_table *table, const char *commit_user, const tidelake_bytes *messages, size_t n,
-                                                const tidelake_commit_options *options, tidelake_commit_result *result, tl_error *err);
+TIDELAKE_API tl_status tidelake_commit_prepared(tidelake_table *table, const char *commit_user, const tidelake_bytes *messages,
+                                                size_t n, const tidelake_commit_options *options,
+                                                tidelake_commit_result *result, tl_error *err);
 /** Remove the files of messages that will not be committed. */
 TIDELAKE_API tl_status tidelake_abort_prepared(tidelake_table *table, const tidelake_bytes *messages, size_t n, tl_error *err);
 
@@ -198,7 +205,8 @@ TIDELAKE_API tl_status tidelake_abort_prepared(tidelake_table *table, const tide
  * Rows for a table from a file ("-": standard input). `format`: "jsonl" (a blank line ends a batch; "_kind" tells the row's
  * kind), "csv" (first line: names), "parquet", or NULL: by the file's extension.
  */
-TIDELAKE_API tl_status tidelake_input_open(tidelake_table *table, const char *path, const char *format, tidelake_input **out, tl_error *err);
+TIDELAKE_API tl_status tidelake_input_open(tidelake_table *table, const char *path, const char *format, tidelake_input **out,
+                                           tl_error *err);
 TIDELAKE_API void tidelake_input_close(tidelake_input *input);
 /** The next rows, NULL at the end. *commit_after: 1 if the input asks for a commit after them. */
 TIDELAKE_API tl_status tidelake_input_next(tidelake_input *input, tidelake_batch **out, int *commit_after, tl_error *err);
@@ -209,10 +217,10 @@ TIDELAKE_API void tidelake_input_progress(const tidelake_input *input, int64_t *
 
 typedef struct tidelake_printer_options {
     size_t struct_bytes;
-    const char *format; /* "jsonl", "csv", "table", "arrow" (IPC stream), "parquet" */
-    int kinds;          /* "_kind" first */
-    int snapshots;      /* "_snapshot" before it */
-    int sorted;         /* jsonl: lines in byte order, all of them kept in memory until finish */
+    const char *format;  /* "jsonl", "csv", "table", "arrow" (IPC stream), "parquet" */
+    int kinds;           /* "_kind" first */
+    int snapshots;       /* "_snapshot" before it */
+    int sorted;          /* jsonl: lines in byte order, all of them kept in memory until finish */
     const char *replace; /* a text that is printed as `replacement` wherever it occurs in jsonl; NULL: none */
     const char *replacement;
     int64_t max_width; /* table: columns of the terminal; 0: no limit */
@@ -231,22 +239,24 @@ TIDELAKE_API void tidelake_printer_close(tidelake_printer *printer);
 
 /* ---- maintenance ---- */
 
-TIDELAKE_API tl_status tidelake_compact(tidelake_table *table, const char *commit_user, int full, int threads, tidelake_commit_result *result,
-                                        tl_error *err);
+TIDELAKE_API tl_status tidelake_compact(tidelake_table *table, const char *commit_user, int full, int threads,
+                                        tidelake_commit_result *result, tl_error *err);
 /** `snapshot_id` 0: the latest; `retain_ms` < 0: for ever. */
-TIDELAKE_API tl_status tidelake_create_tag(tidelake_table *table, const char *tag, int64_t snapshot_id, int64_t retain_ms, tl_error *err);
+TIDELAKE_API tl_status tidelake_create_tag(tidelake_table *table, const char *tag, int64_t snapshot_id, int64_t retain_ms,
+                                           tl_error *err);
 TIDELAKE_API tl_status tidelake_delete_tag(tidelake_table *table, const char *tag, tl_error *err);
 TIDELAKE_API tl_status tidelake_rename_tag(tidelake_table *table, const char *from, const char *to, tl_error *err);
 /** To a snapshot (> 0) or to a tag. */
 TIDELAKE_API tl_status tidelake_rollback(tidelake_table *table, int64_t snapshot_id, const char *tag, tl_error *err);
 /** Numbers < 0: as the table's options say. */
-TIDELAKE_API tl_status tidelake_expire(tidelake_table *table, int64_t retain_max, int64_t retain_min, int64_t retain_ms, int *expired,
-                                       tl_error *err);
+TIDELAKE_API tl_status tidelake_expire(tidelake_table *table, int64_t retain_max, int64_t retain_min, int64_t retain_ms,
+                                       int *expired, tl_error *err);
 /** {"p":"v","q":1,"r":null} as an array of options, for tidelake_write_options.overwrite_partition; tidelake_free(). */
-TIDELAKE_API tl_status tidelake_parse_partition(tidelake_table *table, const char *json, tidelake_option **out, size_t *n, tl_error *err);
-/** Drop the partitions that match one of `n` such objects, in one commit; an object may leave keys out. `commit_user` NULL: random. */
-TIDELAKE_API tl_status tidelake_drop_partitions(tidelake_table *table, const char *commit_user, const char *const *specs_json, size_t n,
+TIDELAKE_API tl_status tidelake_parse_partition(tidelake_table *table, const char *json, tidelake_option **out, size_t *n,
                                                 tl_error *err);
+/** Drop the partitions that match one of `n` such objects, which may leave keys out, in one commit. `commit_user` NULL: random. */
+TIDELAKE_API tl_status tidelake_drop_partitions(tidelake_table *table, const char *commit_user, const char *const *specs_json,
+                                                size_t n, tl_error *err);
 /** A branch from a tag, or (`tag` NULL) an empty one with the table's schemas. */
 TIDELAKE_API tl_status tidelake_create_branch(tidelake_table *table, const char *branch, const char *tag, tl_error *err);
 TIDELAKE_API tl_status tidelake_delete_branch(tidelake_table *table, const char *branch, tl_error *err);
@@ -257,9 +267,11 @@ TIDELAKE_API tl_status tidelake_delete_consumer(tidelake_table *table, const cha
 /** Lines {"consumer":ID,"next":N} by id; tidelake_free(). */
 TIDELAKE_API tl_status tidelake_consumers_json(tidelake_table *table, char **out, tl_error *err);
 /** Check a table to the bottom; *report_json: {"snapshots":…,"problems":[…]}, tidelake_free(). *problems: how many. */
-TIDELAKE_API tl_status tidelake_fsck(tidelake_table *table, int all_snapshots, char **report_json, size_t *problems, tl_error *err);
+TIDELAKE_API tl_status tidelake_fsck(tidelake_table *table, int all_snapshots, char **report_json, size_t *problems,
+                                     tl_error *err);
 /** The newest snapshot: id (0 if there is none), kind and records; for reports. `kind` may be NULL. */
-TIDELAKE_API tl_status tidelake_latest(tidelake_table *table, int64_t *snapshot_id, const char **kind, int64_t *records, tl_error *err);
+TIDELAKE_API tl_status tidelake_latest(tidelake_table *table, int64_t *snapshot_id, const char **kind, int64_t *records,
+                                       tl_error *err);
 /** Every option that a table can have, as JSON lines with key, type, default, effect and description; tidelake_free(). */
 TIDELAKE_API tl_status tidelake_options_json(char **out, tl_error *err);
 
@@ -292,16 +304,18 @@ typedef struct tidelake_run_options {
 #define TIDELAKE_RUN_INIT {sizeof(tidelake_run_options), NULL, 0, -1, 0, 0, NULL, NULL, NULL, NULL}
 
 /** Run a SQL script (Flink's dialect). Results of queries go to standard output as JSON lines. `report` may be NULL. */
-TIDELAKE_API tl_status tidelake_run_script(const char *text, size_t bytes, const tidelake_run_options *options, tidelake_run_report *report,
-                                           tl_error *err);
+TIDELAKE_API tl_status tidelake_run_script(const char *text, size_t bytes, const tidelake_run_options *options,
+                                           tidelake_run_report *report, tl_error *err);
 
 typedef struct tidelake_session tidelake_session; /* catalogs, settings, temporary tables */
 
 /** `warehouse` (may be NULL) becomes the catalog "lake" and is in use, with database `db` (NULL: "default"). */
-TIDELAKE_API tl_status tidelake_session_open(const char *warehouse, const char *db, int threads, tidelake_session **out, tl_error *err);
+TIDELAKE_API tl_status tidelake_session_open(const char *warehouse, const char *db, int threads, tidelake_session **out,
+                                             tl_error *err);
 TIDELAKE_API void tidelake_session_close(tidelake_session *session);
 /** Execute one statement; *rows: its result, NULL if it has none. Release the rows before the next statement. */
-TIDELAKE_API tl_status tidelake_session_execute(tidelake_session *session, const char *statement, tidelake_rows **rows, tl_error *err);
+TIDELAKE_API tl_status tidelake_session_execute(tidelake_session *session, const char *statement, tidelake_rows **rows,
+                                                tl_error *err);
 /** Whether a text ends with a whole statement: the `;` is not inside a string, comment or statement set. */
 TIDELAKE_API int tidelake_sql_is_complete(const char *text, size_t bytes);
 /** Words that may follow `prefix`, as tidelake_list_tables() gives names. */

@@ -26,9 +26,9 @@ struct tidelake_batch {
 /* A batch read, or changes: `scan` is set then. */
 struct tidelake_rows {
     tidelake_table *table; /* NULL: the result of a statement */
-    void *owner; /* what `reader` belongs to (a statement); NULL: nothing */
+    void *owner;           /* what `reader` belongs to (a statement); NULL: nothing */
     void (*release_owner)(void *owner);
-    tl_pool *pool; /* owned; NULL: none */
+    tl_pool *pool;     /* owned; NULL: none */
     tl_reader *reader; /* batch read, or the split being read of a streaming read; NULL: none */
     int32_t *columns;  /* of the batch read */
     tl_predicate *predicate;
@@ -61,7 +61,7 @@ tl_status tl_api__batch(tl_batch *batch_take, tidelake_batch **out, tl_error *er
 /** Several pieces as one allocation: descriptors first, then the bytes. */
 tl_status tl_api__pack(tl_buf *pieces, size_t n, tidelake_bytes **out, tl_error *err);
 /** Read a field of a caller's option struct only if the caller's version has it. */
-#define TL_API_HAS(options, field)                                                                                               \
+#define TL_API_HAS(options, field) \
     ((options) != NULL && (options)->struct_bytes >= offsetof(__typeof__(*(options)), field) + sizeof((options)->field))
 
 #endif

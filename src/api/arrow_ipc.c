@@ -21,8 +21,20 @@
 
 enum { METADATA_V5 = 4 };
 enum { HEADER_SCHEMA = 1, HEADER_RECORD_BATCH = 3 };
-enum { TYPE_INT = 2, TYPE_FLOAT = 3, TYPE_BINARY = 4, TYPE_UTF8 = 5, TYPE_BOOL = 6, TYPE_DECIMAL = 7, TYPE_DATE = 8, TYPE_TIME = 9, TYPE_TIMESTAMP = 10,
-       TYPE_LIST = 12, TYPE_STRUCT = 13, TYPE_MAP = 17 };
+enum {
+    TYPE_INT = 2,
+    TYPE_FLOAT = 3,
+    TYPE_BINARY = 4,
+    TYPE_UTF8 = 5,
+    TYPE_BOOL = 6,
+    TYPE_DECIMAL = 7,
+    TYPE_DATE = 8,
+    TYPE_TIME = 9,
+    TYPE_TIMESTAMP = 10,
+    TYPE_LIST = 12,
+    TYPE_STRUCT = 13,
+    TYPE_MAP = 17
+};
 
 /* How values of a format lie: bits per value of the fixed width, or what stands in for one. */
 enum { LAYOUT_BYTES = -1, LAYOUT_LIST = -2, LAYOUT_STRUCT = -3 };
@@ -98,8 +110,11 @@ static tl_status write_field(fb_writer *w, const struct ArrowSchema *schema, int
     const ipc_type *type;
     TL_TRY(find_type(schema->format, &type, err));
     enum { NAME, NULLABLE, TYPE_KIND, TYPE, DICTIONARY, CHILDREN, N_FIELDS };
-    fb_field fields[N_FIELDS] = {[NAME] = {4, 0}, [NULLABLE] = {1, (schema->flags & ARROW_FLAG_NULLABLE) != 0},
-                                 [TYPE_KIND] = {1, type->type}, [TYPE] = {4, 0}, [CHILDREN] = {4, 0}};
+    fb_field fields[N_FIELDS] = {[NAME] = {4, 0},
+                                 [NULLABLE] = {1, (schema->flags & ARROW_FLAG_NULLABLE) != 0},
+                                 [TYPE_KIND] = {1, type->type},
+                                 [TYPE] = {4, 0},
+                                 [CHILDREN] = {4, 0}};
     size_t places[N_FIELDS];
     *out = fb_table(w, fields, N_FIELDS, places);
     fb_refer(w, places[NAME], fb_string(w, schema->name == NULL ? "" : schema->name));
@@ -128,8 +143,16 @@ static size_t begin_message(fb_writer *w, uint8_t header_type, int64_t body_byte
 static tl_status append_head(tl_buf *out, fb_writer *w, tl_error *err)
 {
     fb_align(w, IPC_ALIGNMENT, 0);
-    const uint8_t prefix[8] = {0xff, 0xff, 0xff, 0xff, (uint8_t)w->out.len, (uint8_t)(w->out.len >> 8), (uint8_t)(w->out.len >> 16), (uint8_t)(w->out.len >> 24)};
-    if (w->status != TL_OK || tl_buf_append(out, prefix, sizeof prefix) != TL_OK || tl_buf_append(out, w->out.data, w->out.len) != TL_OK)
+    const uint8_t prefix[8] = {0xff,
+                               0xff,
+                               0xff,
+                               0xff,
+                               (uint8_t)w->out.len,
+                               (uint8_t)(w->out.len >> 8),
+                               (uint8_t)(w->out.len >> 16),
+                               (uint8_t)(w->out.len >> 24)};
+    if (w->status != TL_OK || tl_buf_append(out, prefix, sizeof prefix) != TL_OK ||
+        tl_buf_append(out, w->out.data, w->out.len) != TL_OK)
         return tl_nomem(err, "Arrow message");
     return TL_OK;
 }

@@ -19,7 +19,8 @@ static tl_status find_format(const char *path, const char *name, const input_for
             return TL_OK;
         }
     }
-    return tl_error_set(err, TL_E_INVALID, "'%s': rows in the format '%s' are not read; jsonl, csv and parquet are", path, name);
+    return tl_error_set(err, TL_E_INVALID, "'%s': rows in the format '%s' are not read; jsonl, csv and parquet are", path,
+                        name);
 }
 
 tl_status tidelake_input_open(tidelake_table *table, const char *path, const char *format, tidelake_input **out, tl_error *err)
@@ -82,8 +83,8 @@ tl_status tl_input__unknown_column(const tl_type *type, tl_bytes_view name, tl_e
             status = tl_buf_append_str(&names, type->fields[c].name);
     }
     if (status == TL_OK)
-        status = tl_error_set(err, TL_E_INVALID, "the table has no column '%.*s'; it has %.*s%s", (int)TL_MIN(name.len, 100), (const char *)name.data,
-                              (int)names.len, (const char *)names.data, names.len >= 400 ? ", …" : "");
+        status = tl_error_set(err, TL_E_INVALID, "the table has no column '%.*s'; it has %.*s%s", (int)TL_MIN(name.len, 100),
+                              (const char *)name.data, (int)names.len, (const char *)names.data, names.len >= 400 ? ", …" : "");
     else
         status = tl_nomem(err, "column names");
     tl_buf_deinit(&names);

@@ -25,17 +25,20 @@ static tl_status read_record(tidelake_input *in, csv_input *csv, bool *end, tl_e
     while (!*end) {
         for (size_t i = 0; i < text->line_len; i++)
             open ^= text->line[i] == '"';
-        if (tl_buf_append(&csv->record, text->line, text->line_len) != TL_OK || (open && tl_buf_append_str(&csv->record, text->line_end) != TL_OK))
+        if (tl_buf_append(&csv->record, text->line, text->line_len) != TL_OK ||
+            (open && tl_buf_append_str(&csv->record, text->line_end) != TL_OK))
             return tl_nomem(err, "CSV record");
         if (!open)
             return TL_OK;
         if (csv->record.len > INPUT_RECORD_BYTES_MAX)
-            return tl_error_set(err, TL_E_LIMIT, "the record that begins in line %lld is longer than %zu bytes; is a quote not closed?",
+            return tl_error_set(err, TL_E_LIMIT,
+                                "the record that begins in line %lld is longer than %zu bytes; is a quote not closed?",
                                 (long long)first_line, INPUT_RECORD_BYTES_MAX);
         TL_TRY(tl_input__read_line(in, text, end, err));
     }
     if (open)
-        return tl_error_set(err, TL_E_INVALID, "the file ends inside the quotes of the record that begins in line %lld", (long long)first_line);
+        return tl_error_set(err, TL_E_INVALID, "the file ends inside the quotes of the record that begins in line %lld",
+                            (long long)first_line);
     return TL_OK;
 }
 
@@ -105,7 +108,8 @@ static tl_status read_header(tidelake_input *in, csv_input *csv, tl_error *err)
         }
         for (int32_t i = 0; i < csv->n_columns; i++)
             if (csv->columns[i] == column)
-                return tl_error_set(err, TL_E_INVALID, "the column '%.*s' is named twice", (int)name.len, (const char *)name.data);
+                return tl_error_set(err, TL_E_INVALID, "the column '%.*s' is named twice", (int)name.len,
+                                    (const char *)name.data);
         int32_t *grown = tl_realloc(csv->columns, sizeof *grown * (size_t)(csv->n_columns + 1));
         if (grown == NULL)
             return tl_nomem(err, "CSV header");

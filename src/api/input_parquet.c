@@ -61,7 +61,8 @@ static tl_status parquet_open(tidelake_input *in, tl_error *err)
     TL_TRY(tl_error_wrap(err, check_columns(in, parquet, err), "'%s'", in->path));
     TL_TRY(make_read_type(in, parquet, err));
     const tl_read_spec spec = {.row_type = parquet->read_type, .batch_rows = INPUT_BATCH_ROWS};
-    return tl_error_wrap(err, tl_format_parquet.open(parquet->fs, in->path, stat.bytes, &spec, &parquet->reader, err), "'%s'", in->path);
+    return tl_error_wrap(err, tl_format_parquet.open(parquet->fs, in->path, stat.bytes, &spec, &parquet->reader, err), "'%s'",
+                         in->path);
 }
 
 /* The last column becomes the rows' kinds. */
@@ -80,8 +81,8 @@ static tl_status take_kinds(const tidelake_input *in, const tl_batch *batch, tl_
             continue;
         tl_bytes_view text = tl_col_bytes(kinds, i);
         if (!tl_row_kind_parse(text, &rows->row_kind[i]))
-            return tl_error_set(err, TL_E_INVALID, INPUT_KIND_COLUMN " is '%.*s', not one of +I, -U, +U, -D", (int)TL_MIN(text.len, 100),
-                                (const char *)text.data);
+            return tl_error_set(err, TL_E_INVALID, INPUT_KIND_COLUMN " is '%.*s', not one of +I, -U, +U, -D",
+                                (int)TL_MIN(text.len, 100), (const char *)text.data);
     }
     *out = TL_STEAL(rows);
     return TL_OK;

@@ -60,10 +60,11 @@ tl_status tl_input__text_open(tidelake_input *in, text_input *text, tl_error *er
 void tl_input__text_close(const tidelake_input *in, text_input *text);
 /** The next line; *end at the end of the file. */
 tl_status tl_input__read_line(tidelake_input *in, text_input *text, bool *end, tl_error *err);
-/** Build a batch: `add_row` appends one value to each builder and sets kinds[n_rows]; a failure is told with the line's number. */
+/** Build a batch: `add_row` appends one value to each builder and sets kinds[n_rows]; a failure is told with the line's number.
+ */
 tl_status tl_input__text_next(tidelake_input *in, text_input *text,
-                              tl_status (*add_row)(tidelake_input *in, text_record *record, tl_error *err), tl_batch **out, bool *commit_after,
-                              tl_error *err);
+                              tl_status (*add_row)(tidelake_input *in, text_record *record, tl_error *err), tl_batch **out,
+                              bool *commit_after, tl_error *err);
 /** Set the kind of the row that is being built. */
 tl_status tl_input__set_kind(text_input *text, tl_bytes_view kind, tl_error *err);
 /** "no column 'x' in the table; it has a, b, c". */

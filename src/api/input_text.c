@@ -54,8 +54,8 @@ tl_status tl_input__read_line(tidelake_input *in, text_input *text, bool *end, t
     in->bytes_done += n;
     size_t len = (size_t)n;
     if (len > INPUT_RECORD_BYTES_MAX)
-        return tl_error_set(err, TL_E_LIMIT, "%s, line %lld has %zu bytes, more than the limit of %zu", in->name, (long long)text->line_number, len,
-                            INPUT_RECORD_BYTES_MAX);
+        return tl_error_set(err, TL_E_LIMIT, "%s, line %lld has %zu bytes, more than the limit of %zu", in->name,
+                            (long long)text->line_number, len, INPUT_RECORD_BYTES_MAX);
     text->line_end = "";
     if (text->line[len - 1] == '\n') {
         bool crlf = len > 1 && text->line[len - 2] == '\r';
@@ -78,8 +78,8 @@ tl_status tl_input__set_kind(text_input *text, tl_bytes_view kind, tl_error *err
 {
     uint8_t *out = &text->kinds[text->n_rows];
     if (!tl_row_kind_parse(kind, out))
-        return tl_error_set(err, TL_E_INVALID, INPUT_KIND_COLUMN " is '%.*s', not one of +I, -U, +U, -D", (int)TL_MIN(kind.len, 100),
-                            (const char *)kind.data);
+        return tl_error_set(err, TL_E_INVALID, INPUT_KIND_COLUMN " is '%.*s', not one of +I, -U, +U, -D",
+                            (int)TL_MIN(kind.len, 100), (const char *)kind.data);
     text->any_kind |= *out != TL_KIND_INSERT;
     return TL_OK;
 }
@@ -102,8 +102,8 @@ static tl_status finish_batch(const tidelake_input *in, text_input *text, tl_bat
 }
 
 tl_status tl_input__text_next(tidelake_input *in, text_input *text,
-                              tl_status (*add_row)(tidelake_input *in, text_record *record, tl_error *err), tl_batch **out, bool *commit_after,
-                              tl_error *err)
+                              tl_status (*add_row)(tidelake_input *in, text_record *record, tl_error *err), tl_batch **out,
+                              bool *commit_after, tl_error *err)
 {
     text_record record = TEXT_ROW;
     while (record == TEXT_ROW && text->n_rows < INPUT_BATCH_ROWS) {

@@ -144,7 +144,8 @@ tl_status tidelake_drop_table(tidelake_lake *lake, const char *name, int if_exis
     return tl_catalog_drop_table(lake->catalog, db, table, if_exists != 0, err);
 }
 
-tl_status tidelake_table_open(tidelake_lake *lake, const char *name, const tidelake_option *options, size_t n, tidelake_table **out, tl_error *err)
+tl_status tidelake_table_open(tidelake_lake *lake, const char *name, const tidelake_option *options, size_t n,
+                              tidelake_table **out, tl_error *err)
 {
     tidelake_table *table = tl_calloc(1, sizeof *table);
     if (table == NULL)
@@ -154,7 +155,8 @@ tl_status tidelake_table_open(tidelake_lake *lake, const char *name, const tidel
     if (status == TL_OK)
         status = tl_api__options(options, n, &table->options, err);
     if (status == TL_OK)
-        status = tl_api__in_table(table, tl_table_open(lake->catalog, table->db, table->name, &table->options, &table->table, err), err);
+        status = tl_api__in_table(
+            table, tl_table_open(lake->catalog, table->db, table->name, &table->options, &table->table, err), err);
     if (status != TL_OK) {
         tidelake_table_close(table);
         return status;

@@ -7,7 +7,8 @@
 
 tl_status tidelake_create_tag(tidelake_table *table, const char *tag, int64_t snapshot_id, int64_t retain_ms, tl_error *err)
 {
-    return tl_api__in_table(table, tl_table_create_tag(table->table, tag, snapshot_id, retain_ms < 0 ? TL_ABSENT : retain_ms, err), err);
+    return tl_api__in_table(
+        table, tl_table_create_tag(table->table, tag, snapshot_id, retain_ms < 0 ? TL_ABSENT : retain_ms, err), err);
 }
 
 tl_status tidelake_delete_tag(tidelake_table *table, const char *tag, tl_error *err)
@@ -25,9 +26,11 @@ tl_status tidelake_rollback(tidelake_table *table, int64_t snapshot_id, const ch
     return tl_api__in_table(table, tl_table_rollback(table->table, snapshot_id, tag, err), err);
 }
 
-tl_status tidelake_expire(tidelake_table *table, int64_t retain_max, int64_t retain_min, int64_t retain_ms, int *expired, tl_error *err)
+tl_status tidelake_expire(tidelake_table *table, int64_t retain_max, int64_t retain_min, int64_t retain_ms, int *expired,
+                          tl_error *err)
 {
-    tl_expire_spec spec = {retain_max < 0 ? TL_ABSENT : retain_max, retain_min < 0 ? TL_ABSENT : retain_min, retain_ms < 0 ? TL_ABSENT : retain_ms};
+    tl_expire_spec spec = {retain_max < 0 ? TL_ABSENT : retain_max, retain_min < 0 ? TL_ABSENT : retain_min,
+                           retain_ms < 0 ? TL_ABSENT : retain_ms};
     int32_t n = 0;
     TL_TRY(tl_api__in_table(table, tl_table_expire(table->table, &spec, &n, err), err));
     if (expired != NULL)
@@ -62,14 +65,17 @@ static tl_status partition_of(const tidelake_table *table, const char *text, tl_
     tl_status status = tl_api__parse_json(&arena, (tl_bytes_view){(const uint8_t *)text, strlen(text)}, &json, err);
     if (status == TL_OK && (json->kind != TL_JSON_OBJECT || json->n_children == 0))
         status = tl_error_set(err, TL_E_INVALID, "an object is expected: {\"key\":\"value\"}");
-    for (const tl_json *member = status == TL_OK ? json->child : NULL; member != NULL && status == TL_OK; member = member->next) {
+    for (const tl_json *member = status == TL_OK ? json->child : NULL; member != NULL && status == TL_OK;
+         member = member->next) {
         if (member->kind == TL_JSON_ARRAY || member->kind == TL_JSON_OBJECT) {
-            status = tl_error_set(err, TL_E_INVALID, "the value of '%.*s' is a list or an object", (int)member->key.len, (const char *)member->key.data);
+            status = tl_error_set(err, TL_E_INVALID, "the value of '%.*s' is a list or an object", (int)member->key.len,
+                                  (const char *)member->key.data);
             break;
         }
         const char *key = tl_arena_strndup(&arena, (const char *)member->key.data, member->key.len);
         const char *value = partition_value(&arena, member, null_partition(table));
-        status = key == NULL || value == NULL || tl_options_set(&options, key, value) != TL_OK ? tl_nomem(err, "partition") : TL_OK;
+        status =
+            key == NULL || value == NULL || tl_options_set(&options, key, value) != TL_OK ? tl_nomem(err, "partition") : TL_OK;
     }
     tl_arena_deinit(&arena);
     if (status == TL_OK)
@@ -103,7 +109,8 @@ tl_status tidelake_parse_partition(tidelake_table *table, const char *json, tide
     return list == NULL ? tl_nomem(err, "partition") : TL_OK;
 }
 
-tl_status tidelake_drop_partitions(tidelake_table *table, const char *commit_user, const char *const *specs_json, size_t n, tl_error *err)
+tl_status tidelake_drop_partitions(tidelake_table *table, const char *commit_user, const char *const *specs_json, size_t n,
+                                   tl_error *err)
 {
     tl_options *specs = tl_calloc(n + 1, sizeof *specs);
     tl_status status = specs == NULL ? tl_nomem(err, "partitions") : TL_OK;
@@ -184,8 +191,11 @@ static void report_json(const tl_fsck_report *report, tl_json_writer *w)
     const struct {
         const char *name;
         int64_t value;
-    } counts[] = {{"snapshots", report->snapshots}, {"dataFiles", report->data_files}, {"rows", report->rows},
-                  {"changelogRows", report->changelog_rows}, {"indexFiles", report->index_files}};
+    } counts[] = {{"snapshots", report->snapshots},
+                  {"dataFiles", report->data_files},
+                  {"rows", report->rows},
+                  {"changelogRows", report->changelog_rows},
+                  {"indexFiles", report->index_files}};
     tl_json_begin_object(w);
     for (size_t i = 0; i < TL_ARRAY_LEN(counts); i++) {
         tl_json_key(w, counts[i].name);

@@ -1,4 +1,4 @@
-/* The printer: JSON lines and CSV; tables for eyes, Arrow and Parquet are in printer_table.c, printer_arrow.c, printer_parquet.c. */
+/* The printer, with JSON lines and CSV; the other formats have files of their own: printer_table.c, _arrow.c, _parquet.c. */
 #include "api/printer_private.h"
 
 #include <stdlib.h>
@@ -76,7 +76,8 @@ static tl_status print_jsonl(tidelake_printer *p, const tl_batch *batch, tl_erro
 {
     for (int64_t i = 0; i < batch->n_rows; i += JSONL_PIECE_ROWS) {
         size_t from = p->out.len;
-        tl_status status = tl_text_append_json_lines(&p->out, batch, i, TL_MIN(JSONL_PIECE_ROWS, batch->n_rows - i), p->kinds, p->snapshots);
+        tl_status status =
+            tl_text_append_json_lines(&p->out, batch, i, TL_MIN(JSONL_PIECE_ROWS, batch->n_rows - i), p->kinds, p->snapshots);
         if (status == TL_OK && p->replace != NULL)
             status = replace_text(p, &p->out, from);
         if (status == TL_OK && p->sorted)
@@ -227,8 +228,8 @@ static tl_status find_format(const char *name, const printer_format **out, tl_er
     return tl_error_set(err, TL_E_INVALID, "unknown format '%s'; give jsonl, csv, table, arrow or parquet", name);
 }
 
-tl_status tidelake_printer_open(tidelake_rows *rows, const tidelake_printer_options *options, tidelake_write_fn write, void *ctx,
-                                tidelake_printer **out, tl_error *err)
+tl_status tidelake_printer_open(tidelake_rows *rows, const tidelake_printer_options *options, tidelake_write_fn write,
+                                void *ctx, tidelake_printer **out, tl_error *err)
 {
     const printer_format *format;
     TL_TRY(find_format(TL_API_HAS(options, format) && options->format != NULL ? options->format : "jsonl", &format, err));

@@ -54,7 +54,8 @@ static tl_status kind_column(const tl_type *type, const tl_batch *batch, tl_colu
     return status;
 }
 
-tl_status tl_printer__full_batch(const tidelake_printer *p, const tl_type *full_type, const tl_batch *batch, tl_batch **out, tl_error *err)
+tl_status tl_printer__full_batch(const tidelake_printer *p, const tl_type *full_type, const tl_batch *batch, tl_batch **out,
+                                 tl_error *err)
 {
     TL_CLEANUP(tl_batch_freep) tl_batch *full = NULL;
     TL_TRY(tl_batch_create(full_type, batch->n_rows, &full, err));

@@ -89,7 +89,8 @@ tl_status tl_printer__parquet_start(tidelake_printer *p, tl_error *err)
     for (int32_t c = 0; c < state->type->n_fields; c++)
         ids[c] = c;
     const tl_options none = {0};
-    const tl_write_spec spec = {.row_type = state->type, .field_ids = ids, .compression = "zstd", .compression_level = 1, .options = &none};
+    const tl_write_spec spec = {
+        .row_type = state->type, .field_ids = ids, .compression = "zstd", .compression_level = 1, .options = &none};
     tl_status status = tl_format_parquet.create(&state->fs, "output", &spec, &state->writer, err);
     tl_free(ids);
     return status;

@@ -12,12 +12,12 @@ typedef struct printer_format {
     tl_status (*start)(tidelake_printer *p, tl_error *err); /* NULL: nothing to do */
     tl_status (*print)(tidelake_printer *p, const tl_batch *batch, tl_error *err);
     tl_status (*finish)(tidelake_printer *p, tl_error *err); /* write all that is kept back to p->write */
-    void (*close)(tidelake_printer *p); /* frees `state`; NULL: there is none */
+    void (*close)(tidelake_printer *p);                      /* frees `state`; NULL: there is none */
 } printer_format;
 
 typedef struct printer_line {
     size_t from; /* in `out` */
-    size_t len; /* without the line end behind it */
+    size_t len;  /* without the line end behind it */
 } printer_line;
 
 struct tidelake_printer {
@@ -36,7 +36,7 @@ struct tidelake_printer {
     size_t n_cells, cap_cells;
     int64_t rows_printed; /* table: came in */
     int64_t rows_shown;   /* table: went out */
-    void *state; /* of a format */
+    void *state;          /* of a format */
 };
 
 /** Write p->out out. */
@@ -67,6 +67,7 @@ void tl_printer__parquet_close(tidelake_printer *p);
 /** The type of what is printed with _snapshot and _kind as columns before it, where they are wanted; for formats of columns. */
 tl_status tl_printer__full_type(const tidelake_printer *p, const tl_type **out, tl_error *err);
 /** A batch of that type: the columns of `batch`, shared, behind those two. */
-tl_status tl_printer__full_batch(const tidelake_printer *p, const tl_type *full_type, const tl_batch *batch, tl_batch **out, tl_error *err);
+tl_status tl_printer__full_batch(const tidelake_printer *p, const tl_type *full_type, const tl_batch *batch, tl_batch **out,
+                                 tl_error *err);
 
 #endif

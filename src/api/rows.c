@@ -43,7 +43,8 @@ static tl_status parse_where(const char *where, const tl_type *row_type, tl_pred
 }
 
 /* Fill `rows` (whose clean-up frees what was made) and the scan spec that points into it. */
-static tl_status make_spec(tidelake_table *table, const tidelake_read_options *options, tidelake_rows *rows, tl_scan_spec *spec, tl_error *err)
+static tl_status make_spec(tidelake_table *table, const tidelake_read_options *options, tidelake_rows *rows, tl_scan_spec *spec,
+                           tl_error *err)
 {
     const tl_type *row_type = tl_table_row_type(table->table);
     *spec = (tl_scan_spec){.limit = -1};
@@ -104,7 +105,8 @@ static tl_status open_followed(tidelake_table *table, const tidelake_changes_opt
     if (TL_API_HAS(options, n_options))
         for (size_t i = 0; i < options->n_options && status == TL_OK; i++)
             status = tl_options_set(&all, options->options[i].key, options->options[i].value);
-    status = status == TL_OK ? tl_table_open_streaming(table->lake->catalog, table->db, table->name, &all, out, err) : tl_nomem(err, "options");
+    status = status == TL_OK ? tl_table_open_streaming(table->lake->catalog, table->db, table->name, &all, out, err)
+                             : tl_nomem(err, "options");
     tl_options_deinit(&all);
     return status;
 }
@@ -185,7 +187,8 @@ static tl_status next_change(tidelake_rows *rows, tl_batch **out, tl_error *err)
         const tl_split *split = &rows->splits.items[rows->next_split++];
         if (split->snapshot_id > 0)
             rows->snapshot_id = split->snapshot_id;
-        rows->split_snapshot = split->kind == TL_SPLIT_DATA ? rows->snapshot_id : -1; /* changes between two snapshots: of neither */
+        rows->split_snapshot =
+            split->kind == TL_SPLIT_DATA ? rows->snapshot_id : -1; /* changes between two snapshots: of neither */
         TL_TRY(tl_table_read_split(rows->followed, split, &spec, &rows->reader, err));
     }
 }
@@ -326,8 +329,9 @@ static tl_status serialize_splits(tidelake_table *table, const tl_splits *splits
     tl_status status = TL_OK;
     for (size_t i = 0; i < splits->n && status == TL_OK; i++) {
         const tl_split *split = &splits->items[i];
-        char *path = split->files.n == 0 ? tl_strdup("")
-                                         : tl_data_file_path(config, tl_bytes_view_of(split->partition), split->bucket, split->files.items[0]);
+        char *path = split->files.n == 0
+                         ? tl_strdup("")
+                         : tl_data_file_path(config, tl_bytes_view_of(split->partition), split->bucket, split->files.items[0]);
         if (path == NULL) {
             status = tl_nomem(err, "path");
             break;
@@ -346,7 +350,8 @@ static tl_status serialize_splits(tidelake_table *table, const tl_splits *splits
     return status;
 }
 
-tl_status tidelake_plan(tidelake_table *table, const tidelake_read_options *options, tidelake_bytes **out, size_t *n, tl_error *err)
+tl_status tidelake_plan(tidelake_table *table, const tidelake_read_options *options, tidelake_bytes **out, size_t *n,
+                        tl_error *err)
 {
     tidelake_rows *rows;
     TL_TRY(make_rows(table, &rows, err));
@@ -364,7 +369,8 @@ tl_status tidelake_plan(tidelake_table *table, const tidelake_read_options *opti
     return tl_api__in_table(table, status, err);
 }
 
-tl_status tidelake_read_split(tidelake_table *table, tidelake_bytes split, const tidelake_read_options *options, tidelake_rows **out, tl_error *err)
+tl_status tidelake_read_split(tidelake_table *table, tidelake_bytes split, const tidelake_read_options *options,
+                              tidelake_rows **out, tl_error *err)
 {
     tidelake_rows *rows;
     TL_TRY(make_rows(table, &rows, err));
@@ -373,8 +379,9 @@ tl_status tidelake_read_split(tidelake_table *table, tidelake_bytes split, const
     if (status == TL_OK) {
         rows->splits.items = tl_calloc(1, sizeof *rows->splits.items);
         rows->splits.cap = rows->splits.items == NULL ? 0 : 1;
-        status = rows->splits.items == NULL ? tl_nomem(err, "split")
-                                            : tl_split_deserialize((tl_bytes_view){split.data, split.len}, &rows->splits.items[0], err);
+        status = rows->splits.items == NULL
+                     ? tl_nomem(err, "split")
+                     : tl_split_deserialize((tl_bytes_view){split.data, split.len}, &rows->splits.items[0], err);
     }
     if (status == TL_OK) {
         rows->splits.n = 1;

@@ -27,7 +27,8 @@ static void tell_progress(void *ctx, const tl_stream_report *so_far)
     options->progress(options->progress_ctx, &report);
 }
 
-tl_status tidelake_run_script(const char *text, size_t bytes, const tidelake_run_options *options, tidelake_run_report *report, tl_error *err)
+tl_status tidelake_run_script(const char *text, size_t bytes, const tidelake_run_options *options, tidelake_run_report *report,
+                              tl_error *err)
 {
     tl_options vars = {0};
     progress_bridge bridge = {options};

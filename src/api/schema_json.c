@@ -9,7 +9,8 @@ typedef struct json_list {
 /* As tl_api__in_table(), for a table that is not open. */
 static tl_status in_table(const char *name, tl_status status, tl_error *err)
 {
-    return status == TL_OK || err == NULL || strstr(err->message, name) != NULL ? status : tl_error_wrap(err, status, "table %s", name);
+    return status == TL_OK || err == NULL || strstr(err->message, name) != NULL ? status
+                                                                                : tl_error_wrap(err, status, "table %s", name);
 }
 
 static tl_status strings_of(tl_arena *arena, const tl_json *json, const char *what, json_list *out, tl_error *err)
@@ -40,7 +41,8 @@ static tl_status parse_field(tl_arena *arena, const tl_json *column, tl_field *f
     field->id = -1;
     field->description = tl_json_strdup(arena, tl_json_get(column, "comment"));
     field->default_value = tl_json_strdup(arena, tl_json_get(column, "default"));
-    tl_status status = type->kind == TL_JSON_STRING ? tl_type_parse(type->text, &field->type, err) : tl_type_from_json(type, &field->type, err);
+    tl_status status = type->kind == TL_JSON_STRING ? tl_type_parse(type->text, &field->type, err)
+                                                    : tl_type_from_json(type, &field->type, err);
     return tl_error_wrap(err, status, "column '%s'", field->name);
 }
 
@@ -79,8 +81,8 @@ static tl_status options_of(const tl_json *json, tl_options *out, tl_error *err)
     return TL_OK;
 }
 
-static tl_status create_from(tidelake_lake *lake, tl_arena *arena, const char *db, const char *table, const tl_json *json, int if_not_exists,
-                             tl_error *err)
+static tl_status create_from(tidelake_lake *lake, tl_arena *arena, const char *db, const char *table, const tl_json *json,
+                             int if_not_exists, tl_error *err)
 {
     json_list partition_keys, primary_keys;
     TL_TRY(strings_of(arena, tl_json_get(json, "partitionKeys"), "partitionKeys", &partition_keys, err));
@@ -105,14 +107,16 @@ static tl_status create_from(tidelake_lake *lake, tl_arena *arena, const char *d
     return status;
 }
 
-tl_status tidelake_create_table(tidelake_lake *lake, const char *name, const char *schema_json, int if_not_exists, tl_error *err)
+tl_status tidelake_create_table(tidelake_lake *lake, const char *name, const char *schema_json, int if_not_exists,
+                                tl_error *err)
 {
     TL_CLEANUP(tl_freep) char *db = NULL;
     TL_CLEANUP(tl_freep) char *table = NULL;
     TL_TRY(tl_api__split_name(name, &db, &table, err));
     tl_arena arena = {0};
     const tl_json *json;
-    tl_status status = tl_api__parse_json(&arena, (tl_bytes_view){(const uint8_t *)schema_json, strlen(schema_json)}, &json, err);
+    tl_status status =
+        tl_api__parse_json(&arena, (tl_bytes_view){(const uint8_t *)schema_json, strlen(schema_json)}, &json, err);
     if (status == TL_OK)
         status = create_from(lake, &arena, db, table, json, if_not_exists, err);
     tl_arena_deinit(&arena);
@@ -138,11 +142,16 @@ static const struct {
     int kind;
     const char *value; /* member that holds `value` */
 } change_kinds[] = {
-    {"addColumn", TL_ALTER_ADD_COLUMN, NULL},            {"dropColumn", TL_ALTER_DROP_COLUMN, NULL},
-    {"renameColumn", TL_ALTER_RENAME_COLUMN, "to"},      {"updateType", TL_ALTER_COLUMN_TYPE, NULL},
-    {"updateComment", TL_ALTER_COLUMN_COMMENT, "comment"}, {"updateDefault", TL_ALTER_COLUMN_DEFAULT, "default"},
-    {"updateNullability", TL_ALTER_COLUMN_NULLABLE, NULL}, {"moveColumn", TL_ALTER_COLUMN_POSITION, NULL},
-    {"setOption", TL_ALTER_SET_OPTION, "value"},         {"removeOption", TL_ALTER_RESET_OPTION, NULL},
+    {"addColumn", TL_ALTER_ADD_COLUMN, NULL},
+    {"dropColumn", TL_ALTER_DROP_COLUMN, NULL},
+    {"renameColumn", TL_ALTER_RENAME_COLUMN, "to"},
+    {"updateType", TL_ALTER_COLUMN_TYPE, NULL},
+    {"updateComment", TL_ALTER_COLUMN_COMMENT, "comment"},
+    {"updateDefault", TL_ALTER_COLUMN_DEFAULT, "default"},
+    {"updateNullability", TL_ALTER_COLUMN_NULLABLE, NULL},
+    {"moveColumn", TL_ALTER_COLUMN_POSITION, NULL},
+    {"setOption", TL_ALTER_SET_OPTION, "value"},
+    {"removeOption", TL_ALTER_RESET_OPTION, NULL},
     {"tableComment", TL_ALTER_COMMENT, "comment"},
 };
 
@@ -180,7 +189,8 @@ static tl_status parse_change(tl_arena *arena, const tl_json *json, tl_alter *ou
     return TL_OK;
 }
 
-static tl_status alter_from(tidelake_lake *lake, tl_arena *arena, const char *db, const char *table, const tl_json *json, tl_error *err)
+static tl_status alter_from(tidelake_lake *lake, tl_arena *arena, const char *db, const char *table, const tl_json *json,
+                            tl_error *err)
 {
     if (json->kind != TL_JSON_ARRAY)
         return tl_error_set(err, TL_E_INVALID, "a list of changes is expected");
@@ -198,14 +208,16 @@ static tl_status alter_from(tidelake_lake *lake, tl_arena *arena, const char *db
     return status;
 }
 
-tl_status tidelake_alter_table(tidelake_lake *lake, const char *name, const char *changes_json, int64_t *schema_id, tl_error *err)
+tl_status tidelake_alter_table(tidelake_lake *lake, const char *name, const char *changes_json, int64_t *schema_id,
+                               tl_error *err)
 {
     TL_CLEANUP(tl_freep) char *db = NULL;
     TL_CLEANUP(tl_freep) char *table = NULL;
     TL_TRY(tl_api__split_name(name, &db, &table, err));
     tl_arena arena = {0};
     const tl_json *json;
-    tl_status status = tl_api__parse_json(&arena, (tl_bytes_view){(const uint8_t *)changes_json, strlen(changes_json)}, &json, err);
+    tl_status status =
+        tl_api__parse_json(&arena, (tl_bytes_view){(const uint8_t *)changes_json, strlen(changes_json)}, &json, err);
     if (status == TL_OK)
         status = alter_from(lake, &arena, db, table, json, err);
     tl_arena_deinit(&arena);

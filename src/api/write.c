@@ -72,7 +72,8 @@ static tl_status open_writer(tidelake_writer *w, const tidelake_write_options *o
     return tl_table_writer_create(w->target, &spec, &w->writer, err);
 }
 
-tl_status tidelake_writer_open(tidelake_table *table, const tidelake_write_options *options, tidelake_writer **out, tl_error *err)
+tl_status tidelake_writer_open(tidelake_table *table, const tidelake_write_options *options, tidelake_writer **out,
+                               tl_error *err)
 {
     tidelake_writer *w = tl_calloc(1, sizeof *w);
     if (w == NULL)
@@ -104,7 +105,8 @@ tl_status tidelake_writer_write_batch(tidelake_writer *w, const tidelake_batch *
     return tl_api__in_table(w->table, tl_table_writer_write(w->writer, batch->batch, err), err);
 }
 
-tl_status tidelake_writer_write(tidelake_writer *w, struct ArrowArray *array, const struct ArrowSchema *schema, const uint8_t *kinds, tl_error *err)
+tl_status tidelake_writer_write(tidelake_writer *w, struct ArrowArray *array, const struct ArrowSchema *schema,
+                                const uint8_t *kinds, tl_error *err)
 {
     TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
     TL_TRY(tl_arrow_import_batch(array, schema, tl_table_row_type(w->target), &batch, err));
@@ -119,8 +121,8 @@ tl_status tidelake_writer_write(tidelake_writer *w, struct ArrowArray *array, co
     return tl_api__in_table(w->table, tl_table_writer_write(w->writer, batch, err), err);
 }
 
-static tl_status fill_commit(const tidelake_commit_options *options, const char *user, int64_t next_identifier, tl_options *properties,
-                             tl_commit_spec *spec, tl_error *err)
+static tl_status fill_commit(const tidelake_commit_options *options, const char *user, int64_t next_identifier,
+                             tl_options *properties, tl_commit_spec *spec, tl_error *err)
 {
     *spec = (tl_commit_spec){.user = user, .identifier = next_identifier, .watermark = TL_ABSENT, .ignore_empty = true};
     if (TL_API_HAS(options, identifier) && options->identifier > 0)
@@ -163,7 +165,8 @@ static tl_status compact_unaware(tidelake_writer *w, tidelake_commit_result *res
     return TL_OK;
 }
 
-tl_status tidelake_writer_commit(tidelake_writer *w, const tidelake_commit_options *options, tidelake_commit_result *result, tl_error *err)
+tl_status tidelake_writer_commit(tidelake_writer *w, const tidelake_commit_options *options, tidelake_commit_result *result,
+                                 tl_error *err)
 {
     tl_options properties = {0};
     tl_commit_messages messages = {0};
@@ -250,7 +253,8 @@ tl_status tidelake_abort_prepared(tidelake_table *table, const tidelake_bytes *p
     return tl_api__in_table(table, status, err);
 }
 
-tl_status tidelake_compact(tidelake_table *table, const char *commit_user, int full, int threads, tidelake_commit_result *result, tl_error *err)
+tl_status tidelake_compact(tidelake_table *table, const char *commit_user, int full, int threads,
+                           tidelake_commit_result *result, tl_error *err)
 {
     tl_pool *pool = NULL;
     if (threads > 1)

@@ -107,11 +107,13 @@ static bool check_params(const cli_args *args)
         const char *word = command->params;
         for (int i = 0; i < args->n_params && strchr(word, ' ') != NULL; i++)
             word = strchr(word, ' ') + 1;
-        (void)cli_usage(command, "%.*s is missing: tidelake %s %s", (int)strcspn(word, " "), word, command->name, command->params);
+        (void)cli_usage(command, "%.*s is missing: tidelake %s %s", (int)strcspn(word, " "), word, command->name,
+                        command->params);
         return false;
     }
     if (command->n_params_max >= 0 && args->n_params > command->n_params_max) {
-        (void)cli_usage(command, "'%s' is one argument too many: tidelake %s %s", args->params[command->n_params_max], command->name, command->params);
+        (void)cli_usage(command, "'%s' is one argument too many: tidelake %s %s", args->params[command->n_params_max],
+                        command->name, command->params);
         return false;
     }
     return true;

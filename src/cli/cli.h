@@ -17,10 +17,10 @@
 #define CLI_EXIT_USAGE 2
 
 typedef enum cli_arg {
-    CLI_FLAG,     /* --full */
-    CLI_VALUE,    /* --limit N, --limit=N */
-    CLI_REPEAT,   /* --option k=v, several times */
-    CLI_OPTIONAL  /* --overwrite or --overwrite '{…}': takes the next word only if it begins with `{` */
+    CLI_FLAG,    /* --full */
+    CLI_VALUE,   /* --limit N, --limit=N */
+    CLI_REPEAT,  /* --option k=v, several times */
+    CLI_OPTIONAL /* --overwrite or --overwrite '{…}': takes the next word only if it begins with `{` */
 } cli_arg;
 
 typedef struct cli_option {
@@ -33,9 +33,9 @@ typedef struct cli_option {
 typedef struct cli_args cli_args;
 
 typedef struct cli_command {
-    const char *name;    /* "tag create" has two words */
-    const char *group;   /* heading in the overview */
-    const char *params;  /* "DB.TABLE ROWS"; with a database or table first, a warehouse is needed */
+    const char *name;   /* "tag create" has two words */
+    const char *group;  /* heading in the overview */
+    const char *params; /* "DB.TABLE ROWS"; with a database or table first, a warehouse is needed */
     int n_params_min, n_params_max;
     const char *summary; /* one line */
     const char *details; /* more lines, may be NULL */
@@ -115,7 +115,8 @@ typedef struct cli_output {
     FILE *file;
 } cli_output;
 /** `--format` (default: a table on a terminal, JSON lines otherwise) and `--output FILE`. */
-bool cli_output_open(const cli_args *args, tidelake_rows *rows, bool kinds, bool snapshots, bool sorted, bool hide_warehouse, cli_output *out);
+bool cli_output_open(const cli_args *args, tidelake_rows *rows, bool kinds, bool snapshots, bool sorted, bool hide_warehouse,
+                     cli_output *out);
 bool cli_output_close(cli_output *out, bool ok);
 /** Print every batch; true if all went well. */
 bool cli_print_all(tidelake_rows *rows, cli_output *out);

@@ -14,7 +14,8 @@ int cmd_compact(const cli_args *args)
     if (!cli_open_table(args, extra, 1, &t))
         return CLI_EXIT_FAILED;
     tl_error err;
-    tl_status status = tidelake_compact(t.table, cli_value(args, "commit-user", NULL), cli_has(args, "full"), (int)threads, NULL, &err);
+    tl_status status =
+        tidelake_compact(t.table, cli_value(args, "commit-user", NULL), cli_has(args, "full"), (int)threads, NULL, &err);
     int rc = status == TL_OK ? cli_report(t.table) : cli_fail(&err);
     cli_close_table(&t);
     return rc;
@@ -33,7 +34,8 @@ static bool duration(const cli_args *args, const char *name, int64_t *out)
 int cmd_expire(const cli_args *args)
 {
     int64_t retain_max = -1, retain_min = 1, retain_ms = 0;
-    if (!cli_int(args, "retain-max", 1, &retain_max) || !cli_int(args, "retain-min", 1, &retain_min) || !duration(args, "retain", &retain_ms))
+    if (!cli_int(args, "retain-max", 1, &retain_max) || !cli_int(args, "retain-min", 1, &retain_min) ||
+        !duration(args, "retain", &retain_ms))
         return CLI_EXIT_USAGE;
     cli_table t;
     if (!cli_open_table(args, NULL, 0, &t))
@@ -218,8 +220,8 @@ int cmd_drop_partition(const cli_args *args)
     if (!cli_open_table(args, NULL, 0, &t))
         return CLI_EXIT_FAILED;
     tl_error err;
-    tl_status status =
-        tidelake_drop_partitions(t.table, cli_value(args, "commit-user", NULL), args->params + 1, (size_t)args->n_params - 1, &err);
+    tl_status status = tidelake_drop_partitions(t.table, cli_value(args, "commit-user", NULL), args->params + 1,
+                                                (size_t)args->n_params - 1, &err);
     int rc = status == TL_OK ? cli_report(t.table) : cli_fail(&err);
     cli_close_table(&t);
     return rc;

@@ -96,7 +96,8 @@ static bool overwritten_partition(write_job *job, tidelake_option **out)
 static int run_write(write_job *job)
 {
     tl_error err;
-    tl_status status = tidelake_input_open(job->t.table, job->args->params[1], cli_value(job->args, "input-format", NULL), &job->input, &err);
+    tl_status status =
+        tidelake_input_open(job->t.table, job->args->params[1], cli_value(job->args, "input-format", NULL), &job->input, &err);
     cli_progress_start(&job->progress, job->args, "writing");
     if (status == TL_OK)
         status = write_rows(job, &err);
@@ -158,7 +159,8 @@ static int read_table(const cli_args *args, tidelake_read_options *options, cli_
 
 static size_t travel_options(const cli_args *args, tidelake_option *extra)
 {
-    static const char *const names[][2] = {{"snapshot", "scan.snapshot-id"}, {"tag", "scan.tag-name"}, {"timestamp-millis", "scan.timestamp-millis"}};
+    static const char *const names[][2] = {
+        {"snapshot", "scan.snapshot-id"}, {"tag", "scan.tag-name"}, {"timestamp-millis", "scan.timestamp-millis"}};
     size_t n = 0;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (cli_has(args, names[i][0]))

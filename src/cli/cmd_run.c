@@ -35,8 +35,8 @@ static void show_progress(void *ctx, const tidelake_run_report *r)
     if (!l->on || r->rows_in == 0)
         return;
     double rate = (double)(r->rows_in - l->last_rows) / (r->seconds - l->last_seconds + 1e-9);
-    fprintf(stderr, "\r\033[K%6.1f s  %lld rows in (%.0f/s)  %lld rows out  %lld commits  %lld MB", r->seconds, (long long)r->rows_in, rate,
-            (long long)r->rows_out, (long long)r->commits, (long long)(r->peak_bytes >> 20));
+    fprintf(stderr, "\r\033[K%6.1f s  %lld rows in (%.0f/s)  %lld rows out  %lld commits  %lld MB", r->seconds,
+            (long long)r->rows_in, rate, (long long)r->rows_out, (long long)r->commits, (long long)(r->peak_bytes >> 20));
     fflush(stderr);
     l->shown = true;
     l->last_rows = r->rows_in;
@@ -47,9 +47,12 @@ static void print_summary(const tidelake_run_report *r)
 {
     if (r->jobs == 0)
         return;
-    fprintf(stderr, "%lld job%s: %lld rows in, %lld rows out, %lld commits, %lld files, %.1f MB written, %.1f s, %.0f rows/s, %lld MB of memory\n",
-            (long long)r->jobs, r->jobs == 1 ? "" : "s", (long long)r->rows_in, (long long)r->rows_out, (long long)r->commits, (long long)r->files,
-            (double)r->bytes_written / 1e6, r->seconds, (double)r->rows_in / (r->seconds + 1e-9), (long long)(r->peak_bytes >> 20));
+    fprintf(stderr,
+            "%lld job%s: %lld rows in, %lld rows out, %lld commits, %lld files, %.1f MB written, %.1f s, %.0f rows/s, %lld MB "
+            "of memory\n",
+            (long long)r->jobs, r->jobs == 1 ? "" : "s", (long long)r->rows_in, (long long)r->rows_out, (long long)r->commits,
+            (long long)r->files, (double)r->bytes_written / 1e6, r->seconds, (double)r->rows_in / (r->seconds + 1e-9),
+            (long long)(r->peak_bytes >> 20));
     if (r->resumed > 0)
         fprintf(stderr, "%lld of them went on behind an earlier commit (--fresh begins anew)\n", (long long)r->resumed);
 }
@@ -111,7 +114,8 @@ int cmd_run(const cli_args *args)
     size_t n = 0;
     char *text = NULL;
     int rc = CLI_EXIT_USAGE;
-    if (vars != NULL && collect_vars(args, vars, &n) && idle_seconds(args, &options.stop_after_idle_s) && run_mode(args, &options.streaming)) {
+    if (vars != NULL && collect_vars(args, vars, &n) && idle_seconds(args, &options.stop_after_idle_s) &&
+        run_mode(args, &options.streaming)) {
         rc = CLI_EXIT_FAILED;
         if (cli_read_file(args->params[0], &text)) {
             live l = {.on = isatty(STDERR_FILENO) == 1 || cli_has(args, "progress")};

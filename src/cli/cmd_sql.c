@@ -33,7 +33,8 @@ static bool execute(shell *sh, const char *statement)
     bool ok = true;
     if (rows != NULL) {
         cli_output out;
-        ok = cli_output_open(sh->args, rows, false, false, false, false, &out) && cli_output_close(&out, cli_print_all(rows, &out));
+        ok = cli_output_open(sh->args, rows, false, false, false, false, &out) &&
+             cli_output_close(&out, cli_print_all(rows, &out));
         tidelake_rows_free(rows);
     } else if (sh->interactive) {
         printf("done");
@@ -67,12 +68,14 @@ static bool is_quit(const char *line)
 {
     line += strspn(line, " \t");
     size_t len = strcspn(line, " \t;");
-    return (len == 4 && (strncasecmp(line, "quit", 4) == 0 || strncasecmp(line, "exit", 4) == 0)) || strncmp(line, "\\q", 2) == 0;
+    return (len == 4 && (strncasecmp(line, "quit", 4) == 0 || strncasecmp(line, "exit", 4) == 0)) ||
+           strncmp(line, "\\q", 2) == 0;
 }
 
-static const char shell_help[] = "Statements end with ';' and may go over several lines. Flink's SQL: SELECT, INSERT, CREATE TABLE, SHOW TABLES,\n"
-                                 "DESCRIBE t, ALTER TABLE, CALL sys.…, SET 'key' = 'value', SELECT * FROM t$snapshots, …\n"
-                                 "Tab completes, the arrow keys go through the history, quit or Ctrl-D leaves.\n";
+static const char shell_help[] =
+    "Statements end with ';' and may go over several lines. Flink's SQL: SELECT, INSERT, CREATE TABLE, SHOW TABLES,\n"
+    "DESCRIBE t, ALTER TABLE, CALL sys.…, SET 'key' = 'value', SELECT * FROM t$snapshots, …\n"
+    "Tab completes, the arrow keys go through the history, quit or Ctrl-D leaves.\n";
 
 static void interact(shell *sh)
 {

@@ -95,6 +95,7 @@ static const char rows_group[] = "Rows";
 static const char care_group[] = "Maintenance";
 static const char other_group[] = "Other";
 
+/* clang-format off: texts stand here as they are printed. */
 const cli_command cli_commands[] = {
     {"run", sql_group, "SCRIPT.sql", 1, 1, "run a SQL script: streaming jobs and batch statements, in Flink's dialect",
      "Streaming INSERTs read their sources, commit at each checkpoint (execution.checkpointing.interval) and go on until they end,\n"
@@ -185,4 +186,5 @@ const cli_command cli_commands[] = {
      NULL, cmd_completion},
     {"version", other_group, "", 0, 0, "print the version", NULL, "  tidelake version", NULL, cmd_version},
 };
+/* clang-format on */
 const size_t cli_n_commands = sizeof cli_commands / sizeof cli_commands[0];

@@ -5,8 +5,9 @@
 
 void cli_help_overview(FILE *out)
 {
-    fprintf(out, "tidelake %s: Apache Paimon tables and streaming jobs as one program\n\n"
-                 "usage: tidelake COMMAND [ARGUMENTS] --warehouse DIR     (or TIDELAKE_WAREHOUSE=DIR)\n",
+    fprintf(out,
+            "tidelake %s: Apache Paimon tables and streaming jobs as one program\n\n"
+            "usage: tidelake COMMAND [ARGUMENTS] --warehouse DIR     (or TIDELAKE_WAREHOUSE=DIR)\n",
             tidelake_version());
     const char *group = NULL;
     for (size_t i = 0; i < cli_n_commands; i++) {

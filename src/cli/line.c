@@ -107,8 +107,6 @@ void cli_line_remember(const char *statement)
     (void)statement;
 }
 
-void cli_line_close(void)
-{
-}
+void cli_line_close(void) {}
 
 #endif

@@ -45,7 +45,8 @@ static bool warehouse_is_there(const char *warehouse)
     const char *path = strncmp(warehouse, "file:", 5) == 0 ? warehouse + 5 : warehouse;
     struct stat st;
     if (stat(path, &st) != 0)
-        fprintf(stderr, "tidelake: the warehouse '%s': %s\n'tidelake create' makes a warehouse with its first table.\n", warehouse, strerror(errno));
+        fprintf(stderr, "tidelake: the warehouse '%s': %s\n'tidelake create' makes a warehouse with its first table.\n",
+                warehouse, strerror(errno));
     else if (!S_ISDIR(st.st_mode))
         fprintf(stderr, "tidelake: the warehouse '%s' is no folder\n", warehouse);
     else
@@ -72,7 +73,8 @@ bool cli_open_lake(const cli_args *args, bool make, tidelake_lake **out)
 
 bool cli_collect_options(const cli_args *args, const tidelake_option *extra, size_t n_extra, cli_options *out)
 {
-    *out = (cli_options){calloc((size_t)args->n_parsed + n_extra + 1, sizeof *out->items), 0, calloc((size_t)args->n_parsed + 1, sizeof *out->copies)};
+    *out = (cli_options){calloc((size_t)args->n_parsed + n_extra + 1, sizeof *out->items), 0,
+                         calloc((size_t)args->n_parsed + 1, sizeof *out->copies)};
     if (out->items == NULL || out->copies == NULL) {
         fprintf(stderr, "tidelake: out of memory\n");
         cli_options_deinit(out);

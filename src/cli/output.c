@@ -31,7 +31,8 @@ static bool wants_colors(void)
     return (no_color == NULL || *no_color == '\0') && term != NULL && strcmp(term, "dumb") != 0;
 }
 
-bool cli_output_open(const cli_args *args, tidelake_rows *rows, bool kinds, bool snapshots, bool sorted, bool hide_warehouse, cli_output *out)
+bool cli_output_open(const cli_args *args, tidelake_rows *rows, bool kinds, bool snapshots, bool sorted, bool hide_warehouse,
+                     cli_output *out)
 {
     *out = (cli_output){NULL, stdout};
     const char *path = cli_value(args, "output", NULL);

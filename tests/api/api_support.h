@@ -65,7 +65,8 @@ static inline tidelake_table *api_table(api_lake *l, const char *name, const cha
 }
 
 /** Write JSON lines with an open writer. */
-static inline tl_status api_write_with(api_lake *l, tidelake_table *table, tidelake_writer *writer, const char *lines, tl_error *err)
+static inline tl_status api_write_with(api_lake *l, tidelake_table *table, tidelake_writer *writer, const char *lines,
+                                       tl_error *err)
 {
     tidelake_input *input;
     TL_TRY(tidelake_input_open(table, api_file(l, "rows.jsonl", lines), NULL, &input, err));

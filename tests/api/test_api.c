@@ -143,11 +143,17 @@ static void make_int_batch(int_batch *b, const char *name)
     *b = (int_batch){.values = {1, 2, 3}};
     b->child_schema = (struct ArrowSchema){.format = "i", .name = name, .release = release_no_schema};
     b->schema_children[0] = &b->child_schema;
-    b->schema = (struct ArrowSchema){.format = "+s", .name = "", .n_children = 1, .children = b->schema_children, .release = release_no_schema};
+    b->schema = (struct ArrowSchema){
+        .format = "+s", .name = "", .n_children = 1, .children = b->schema_children, .release = release_no_schema};
     b->child_buffers[1] = b->values;
     b->child = (struct ArrowArray){.length = 3, .n_buffers = 2, .buffers = b->child_buffers, .release = release_nothing};
     b->children[0] = &b->child;
-    b->array = (struct ArrowArray){.length = 3, .n_buffers = 1, .buffers = b->buffers, .n_children = 1, .children = b->children, .release = release_nothing};
+    b->array = (struct ArrowArray){.length = 3,
+                                   .n_buffers = 1,
+                                   .buffers = b->buffers,
+                                   .n_children = 1,
+                                   .children = b->children,
+                                   .release = release_nothing};
 }
 
 static void arrow_batches_are_written_and_always_released(void **state)
@@ -317,7 +323,9 @@ static void a_followed_read_sees_what_is_committed_meanwhile(void **state)
     print.kinds = print.snapshots = 1;
     char *text;
     assert_ok(api_print(rows, &print, &text, &err), &err);
-    assert_string_equal(text, "{\"_snapshot\":1,\"_kind\":\"+I\",\"k\":1,\"v\":\"a\"}\n{\"_snapshot\":2,\"_kind\":\"+I\",\"k\":2,\"v\":\"later\"}\n");
+    assert_string_equal(
+        text,
+        "{\"_snapshot\":1,\"_kind\":\"+I\",\"k\":1,\"v\":\"a\"}\n{\"_snapshot\":2,\"_kind\":\"+I\",\"k\":2,\"v\":\"later\"}\n");
     tl_free(text);
     pthread_join(writer, NULL);
     tidelake_table_close(table);
@@ -366,7 +374,8 @@ static void durations_are_understood_in_both_forms(void **state)
     static const struct {
         const char *text;
         int64_t ms;
-    } good[] = {{"1 h", 3600000}, {"PT1H", 3600000}, {"P1D", 86400000}, {"P1DT2H3M4.5S", 93784500}, {"30 s", 30000}, {"PT0S", 0}, {"250", 250}};
+    } good[] = {{"1 h", 3600000}, {"PT1H", 3600000}, {"P1D", 86400000}, {"P1DT2H3M4.5S", 93784500},
+                {"30 s", 30000},  {"PT0S", 0},       {"250", 250}};
     static const char *const bad[] = {"", "P", "PT", "1 fortnight", "P1M", "PT1H1", "P99999999999999999D", "PT-1S", "soon"};
     for (size_t i = 0; i < TL_ARRAY_LEN(good); i++) {
         tl_error err;

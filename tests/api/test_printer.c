@@ -3,8 +3,9 @@
 
 #include <errno.h>
 
-static const char wide_schema[] = "{\"columns\":[{\"name\":\"id\",\"type\":\"INT\"},{\"name\":\"名前\",\"type\":\"STRING\"},"
-                                  "{\"name\":\"at\",\"type\":\"TIMESTAMP(3)\"},{\"name\":\"price\",\"type\":\"DECIMAL(10, 2)\"}]}";
+static const char wide_schema[] =
+    "{\"columns\":[{\"name\":\"id\",\"type\":\"INT\"},{\"name\":\"名前\",\"type\":\"STRING\"},"
+    "{\"name\":\"at\",\"type\":\"TIMESTAMP(3)\"},{\"name\":\"price\",\"type\":\"DECIMAL(10, 2)\"}]}";
 static const char wide_rows[] = "{\"id\":1,\"名前\":\"山田太郎\",\"at\":\"2024-02-29T12:34:56.789\",\"price\":\"12.3\"}\n"
                                 "{\"id\":-20,\"名前\":\"a long text with a \\u001b[31m colour and\\na line end\"}\n";
 
@@ -91,7 +92,8 @@ static void an_unknown_format_is_told_with_those_that_there_are(void **state)
     assert_ok(tidelake_read(table, NULL, &rows, &err), &err);
     tidelake_printer_options print = TIDELAKE_PRINTER_INIT;
     print.format = "xml";
-    assert_fails(tidelake_printer_open(rows, &print, append_text, NULL, &printer, &err), TL_E_INVALID, &err, "jsonl, csv, table, arrow or parquet");
+    assert_fails(tidelake_printer_open(rows, &print, append_text, NULL, &printer, &err), TL_E_INVALID, &err,
+                 "jsonl, csv, table, arrow or parquet");
     tidelake_rows_free(rows);
     tidelake_table_close(table);
     api_lake_close(&l);
@@ -147,9 +149,10 @@ static void a_full_output_is_told_in_every_format(void **state)
 
 /* ---- memory that runs out ---- */
 
-static const char all_schema[] = "{\"columns\":[{\"name\":\"k\",\"type\":\"INT\"},{\"name\":\"s\",\"type\":\"STRING\"},"
-                                 "{\"name\":\"a\",\"type\":\"ARRAY<ROW<x INT, m MAP<STRING, DOUBLE>>>\"},{\"name\":\"d\",\"type\":\"DECIMAL(20, 3)\"}],"
-                                 "\"partitionKeys\":[],\"primaryKeys\":[\"k\"],\"options\":{\"bucket\":\"1\",\"changelog-producer\":\"lookup\"}}";
+static const char all_schema[] =
+    "{\"columns\":[{\"name\":\"k\",\"type\":\"INT\"},{\"name\":\"s\",\"type\":\"STRING\"},"
+    "{\"name\":\"a\",\"type\":\"ARRAY<ROW<x INT, m MAP<STRING, DOUBLE>>>\"},{\"name\":\"d\",\"type\":\"DECIMAL(20, 3)\"}],"
+    "\"partitionKeys\":[],\"primaryKeys\":[\"k\"],\"options\":{\"bucket\":\"1\",\"changelog-producer\":\"lookup\"}}";
 
 /* A table's life in one call of each kind; TL_OK only if all went well. */
 static tl_status live(api_lake *l, const char *format, char **out, tl_error *err)
@@ -162,7 +165,9 @@ static tl_status live(api_lake *l, const char *format, char **out, tl_error *err
     if (status == TL_OK)
         status = tidelake_table_open(lake, "db.t", NULL, 0, &table, err);
     if (status == TL_OK)
-        status = api_write(l, table, "{\"k\":1,\"s\":\"x\",\"a\":[{\"x\":1,\"m\":{\"p\":0.5}}],\"d\":\"1.5\"}\n{\"k\":2,\"_kind\":\"+U\"}", NULL, NULL, NULL, err);
+        status = api_write(
+            l, table, "{\"k\":1,\"s\":\"x\",\"a\":[{\"x\":1,\"m\":{\"p\":0.5}}],\"d\":\"1.5\"}\n{\"k\":2,\"_kind\":\"+U\"}",
+            NULL, NULL, NULL, err);
     tidelake_rows *rows;
     if (status == TL_OK) {
         tidelake_read_options read = TIDELAKE_READ_INIT;
