@@ -29,3 +29,4 @@ tl_script_test(cli/full_disk COMMAND ${CMAKE_SOURCE_DIR}/tests/cli/full_disk.sh 
 set_tests_properties(cli/full_disk PROPERTIES SKIP_RETURN_CODE 77)
 tl_script_test(cli/examples COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/cli/examples.py $<TARGET_FILE:tidelake_program>)
 tl_script_test(docs/generated COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/docs/generate --check $<TARGET_FILE:tidelake_program>)
+tl_script_test(cli/start_up PLAIN COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/cli/start_up.py $<TARGET_FILE:tidelake_program>)

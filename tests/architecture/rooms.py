@@ -33,7 +33,7 @@ PUBLIC_USERS = {"api", "cli"}
 # Hosts of package registries and folders of a particular machine have no place in the repository.
 FORBIDDEN = re.compile(
     rb"(?<![\w./-])/wor[k](?=[/\s'\"`)]|$)|/tmp/[w]/"
-    rb"|pypi[.]org|pythonhosted[.]org|repo1?[.]maven|maven[.]apache|npmjs[.]org|crates[.]io/|proxy[.]golang[.]org",
+    rb"|pypi[.]org|pythonhosted[.]org|repo1?[.]maven|npmjs[.]org|crates[.]io/|proxy[.]golang[.]org",
     re.MULTILINE,
 )
 
