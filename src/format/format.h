@@ -2,7 +2,7 @@
  * Data files as batches of columns, whatever their format; compression codecs.
  *
  * format/ knows no table: it gets a ROW type to read or write and gives batches, statistics and sizes. Columns are found in a
- * file by name. One file per implementation: parquet/, avro/ (orc/ later).
+ * file by name. One file per implementation: parquet/, avro/, orc/.
  */
 #ifndef TL_FORMAT_FORMAT_H
 #define TL_FORMAT_FORMAT_H
@@ -97,6 +97,7 @@ typedef struct tl_format {
 
 extern const tl_format tl_format_parquet;
 extern const tl_format tl_format_avro;
+extern const tl_format tl_format_orc;
 
 /** By name ("parquet"); TL_E_UNSUPPORTED names a format that is known but not built in. */
 tl_status tl_format_find(const char *name, const tl_format **out, tl_error *err);
