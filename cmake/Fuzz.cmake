@@ -1,0 +1,16 @@
+# Fuzz targets: tests/fuzz/fuzz_*.c. With TL_FUZZ (clang) each is a libFuzzer program; without, a program that runs the target over
+# the seeds and over damaged copies of them, as an ordinary test.
+file(GLOB fuzz_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_*.c)
+foreach(source ${fuzz_sources})
+  get_filename_component(target ${source} NAME_WE)
+  add_executable(${target} ${source})
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/tests)
+  target_link_libraries(${target} PRIVATE tl_stream)
+  if(TL_FUZZ)
+    target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+  else()
+    target_sources(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/fuzz/standalone.c)
+    add_test(NAME fuzz/${target} COMMAND ${CMAKE_SOURCE_DIR}/tests/fuzz/replay $<TARGET_FILE:${target}> ${CMAKE_BINARY_DIR})
+    set_tests_properties(fuzz/${target} PROPERTIES LABELS fuzz TIMEOUT 600)
+  endif()
+endforeach()
