@@ -318,23 +318,37 @@ typedef struct prepare_task {
     tl_commit_message message;
 } prepare_task;
 
+static tl_status begin_bucket(void *arg, tl_error *err)
+{
+    prepare_task *task = arg;
+    return tl_bucket_writer_begin_prepare(task->bucket->writer, task->wait, err);
+}
+
 static tl_status prepare_bucket(void *arg, tl_error *err)
 {
     prepare_task *task = arg;
     return tl_bucket_writer_prepare(task->bucket->writer, task->wait, &task->message, err);
 }
 
-/* All buckets, several at a time on the pool: most of the sorting, encoding and compressing happens here. */
-static tl_status run_prepares(tl_table_writer *w, prepare_task *tasks, tl_error *err)
+/* All buckets, several at a time on the pool. */
+static tl_status run_all(tl_table_writer *w, tl_task_fn fn, prepare_task *tasks, tl_error *err)
 {
     tl_task_group *group = NULL;
     TL_TRY(tl_task_group_create(w->n > 1 ? w->options.pool : NULL, &group, err));
     tl_status status = TL_OK;
     for (size_t i = 0; status == TL_OK && i < w->n; i++)
-        status = tl_task_group_run(group, prepare_bucket, &tasks[i], err);
+        status = tl_task_group_run(group, fn, &tasks[i], err);
     tl_status waited = tl_task_group_wait(group, status == TL_OK ? err : NULL);
     tl_task_group_free(group);
     return status == TL_OK ? waited : status;
+}
+
+/* First every bucket's flush, where most of the sorting and encoding happens, and the start of its compaction; then the waiting. */
+static tl_status run_prepares(tl_table_writer *w, prepare_task *tasks, tl_error *err)
+{
+    if (w->n > 1 && w->options.pool != NULL)
+        TL_TRY(run_all(w, begin_bucket, tasks, err));
+    return run_all(w, prepare_bucket, tasks, err);
 }
 
 tl_status tl_table_writer_prepare(tl_table_writer *w, bool wait_compaction, tl_commit_messages *out, tl_error *err)
