@@ -105,11 +105,11 @@ static void missing_features_are_named(void **state)
     tl_lsm_config *config = NULL;
     tl_error err;
     assert_fails(try_config(refused, true, &config, &err), TL_E_UNSUPPORTED, &err, "deletion vectors");
-    static const char *const read_only[][4] = {{"file.format", "orc", NULL},
+    static const char *const read_only[][4] = {{"file.format", "csv", NULL},
                                                {"file-index.bloom-filter.columns", "a", NULL},
                                                {"record-level.expire-time", "1 h", NULL},
                                                {"row-tracking.enabled", "true", NULL}};
-    static const char *const parts[] = {"orc", "file indexes", "record-level", "row tracking"};
+    static const char *const parts[] = {"csv", "file indexes", "record-level", "row tracking"};
     for (size_t i = 0; i < TL_ARRAY_LEN(read_only); i++) {
         tl_bucket_writer *writer = NULL;
         config = config_of(read_only[i], true); /* such tables can be read */
