@@ -1,12 +1,12 @@
 /*
- * Manifests in any of the formats that `manifest.format` may name: Avro is decoded straight into records, Parquet comes as
+ * Manifests in any of the formats that `manifest.format` may name: Avro is decoded straight into records, Parquet and ORC come as
  * batches of columns of the record's ROW. The first bytes of the file tell.
  */
 #include "meta/manifest_record.h"
 
 struct tl_meta__records {
     tl_avro_records *avro;
-    /* Parquet */
+    /* Parquet, ORC */
     const tl_avro_record *fields;
     const tl_type *type;
     tl_reader *reader;
@@ -132,11 +132,11 @@ static tl_status next_row(tl_meta__records *r, void *out, bool *more, tl_error *
 
 /* ---- by format ---- */
 
-static tl_status open_parquet(tl_meta__records *r, tl_fs *fs, const char *path, int64_t bytes, tl_error *err)
+static tl_status open_columnar(const tl_format *format, tl_meta__records *r, tl_fs *fs, const char *path, int64_t bytes, tl_error *err)
 {
     TL_TRY(tl_avro_record_type(r->fields, &r->type, err));
     tl_read_spec spec = {.row_type = r->type};
-    return tl_format_parquet.open(fs, path, bytes, &spec, &r->reader, err);
+    return format->open(fs, path, bytes, &spec, &r->reader, err);
 }
 
 static bool starts_with(tl_bytes_view file, const char *magic)
@@ -151,10 +151,10 @@ tl_status tl_meta__records_open(tl_fs *fs, const char *path, tl_bytes_view file,
     if (r == NULL)
         return tl_nomem(err, "manifest");
     r->fields = fields;
-    if (starts_with(file, "ORC"))
-        return tl_error_set(err, TL_E_UNSUPPORTED, "not supported: manifests in ORC");
     if (starts_with(file, "PAR1"))
-        TL_TRY(open_parquet(r, fs, path, (int64_t)file.len, err));
+        TL_TRY(open_columnar(&tl_format_parquet, r, fs, path, (int64_t)file.len, err));
+    else if (starts_with(file, "ORC"))
+        TL_TRY(open_columnar(&tl_format_orc, r, fs, path, (int64_t)file.len, err));
     else
         TL_TRY(tl_avro_records_open(file, fields, &r->avro, err));
     *out = TL_STEAL(r);
