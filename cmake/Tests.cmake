@@ -41,3 +41,10 @@ foreach(folder fault concurrent)
     set_tests_properties(${folder}/${test} PROPERTIES LABELS ${folder} TIMEOUT 600)
   endforeach()
 endforeach()
+
+# Tests of rooms that use threads belong to the concurrent part, too.
+foreach(test base/test_base stream/test_stream)
+  if(TEST ${test})
+    set_tests_properties(${test} PROPERTIES LABELS concurrent)
+  endif()
+endforeach()
