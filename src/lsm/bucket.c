@@ -204,3 +204,13 @@ bool tl_commit_message_empty(const tl_commit_message *msg)
                msg->compact_changelog.n ==
            0;
 }
+
+tl_merge_input tl_lsm__merge_input(const tl_file_list *run)
+{
+    tl_merge_input input = {.level = run->items[0]->level, .min_seq = INT64_MAX, .max_seq = INT64_MIN};
+    for (size_t i = 0; i < run->n; i++) {
+        input.min_seq = TL_MIN(input.min_seq, run->items[i]->min_seq);
+        input.max_seq = TL_MAX(input.max_seq, run->items[i]->max_seq);
+    }
+    return input;
+}

@@ -165,7 +165,7 @@ static tl_status open_merged(bucket_reader *r, const tl_section *section, tl_err
         return tl_nomem(err, "read");
     for (size_t i = 0; i < section->n_runs; i++) {
         const tl_file_list *run = &section->runs[i];
-        inputs[i].level = run->items[0]->level;
+        inputs[i] = tl_lsm__merge_input(run);
         tl_status status = tl_lsm__run_open(scan, run->items, run->n, TL_LSM__PUSH_KEYS, &inputs[i].reader, err);
         if (status != TL_OK) {
             for (size_t j = 0; j < i; j++)

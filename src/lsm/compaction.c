@@ -64,7 +64,7 @@ static tl_status merge_runs(const task *t, tl_lsm__scan *scan, const tl_section 
         return tl_nomem(err, "compaction");
     for (size_t r = 0; r < section->n_runs; r++) {
         const tl_file_list *run = &section->runs[r];
-        inputs[r].level = run->items[0]->level;
+        inputs[r] = tl_lsm__merge_input(run);
         tl_status status = tl_lsm__run_open(scan, run->items, run->n, TL_LSM__PUSH_NONE, &inputs[r].reader, err);
         if (status != TL_OK) {
             for (size_t i = 0; i < r; i++)

@@ -111,6 +111,8 @@ static inline void tl_lsm__list_clear(tl_file_list *list)
     tl_file_list_deinit(list);
 }
 int64_t tl_lsm__list_bytes(const tl_file_list *list);
+/** Level and sequence numbers of a run's files, for a merge; the reader is left to the caller. */
+tl_merge_input tl_lsm__merge_input(const tl_file_list *run);
 
 /* ---- sections.c ---- */
 

@@ -114,7 +114,7 @@ static tl_status add_sorted(merge_reader *m, uint32_t rows, tl_error *err)
         uint32_t first = from + round->starts[g];
         m->n_refs = from + round->starts[g + 1];
         m->starts[m->n_groups++] = first;
-        if (m->n_refs - first > 1)
+        if (m->n_refs - first > 1 && !merge_group_in_order(m, first))
             TL_TRY(merge_order_group(m, first, err));
     }
     return TL_OK;

@@ -80,7 +80,7 @@ static tl_status collect_group(merge_reader *m, tl_error *err)
     if (m->n_refs - from == 1)
         return TL_OK;
     m->wins = 0;
-    return merge_order_group(m, from, err);
+    return merge_group_in_order(m, from) ? TL_OK : merge_order_group(m, from, err);
 }
 
 /* First row from `row` on whose key is not below `limit` (NULL: none); at most `end`. */

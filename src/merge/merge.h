@@ -69,6 +69,8 @@ tl_status tl_merge_order_records(const tl_merge_engine *engine, const tl_batch *
 typedef struct tl_merge_input {
     tl_reader *reader; /* taken over */
     int32_t level;     /* of its files; for lookup mode and changelogs */
+    int64_t min_seq;   /* range of its sequence numbers; leave both 0 if it is not known. Where ranges do not overlap, records */
+    int64_t max_seq;   /* of one key need not be sorted */
 } tl_merge_input;
 
 /**

@@ -3,6 +3,8 @@
  */
 #include "merge/reader_private.h"
 
+#include <stdlib.h>
+
 /* ---- inputs ---- */
 
 static void drop_batch(merge_reader *m, merge_run *r)
@@ -90,7 +92,7 @@ tl_status tl_merge__use_source(merge_reader *m, merge_run *r, tl_error *err)
     if (m->n_sources == m->cap_sources)
         TL_TRY(grow_sources(m, err));
     r->source = m->n_sources++;
-    m->sources[r->source] = (merge_source){r->batch, r->keys, false};
+    m->sources[r->source] = (merge_source){r->batch, r->keys, (uint32_t)(r - m->runs), false};
     m->source_batches[r->source] = r->batch;
     m->source_levels[r->source] = r->level;
     return TL_OK;
@@ -261,6 +263,33 @@ static bool alloc_reader(merge_reader *m, const tl_merge_spec *spec, uint32_t n)
            m->tree_scratch != NULL && m->starts != NULL && m->round.limits != NULL;
 }
 
+static int compare_min_seq(const void *a, const void *b)
+{
+    int64_t x = ((const tl_merge_input *)a)->min_seq, y = ((const tl_merge_input *)b)->min_seq;
+    return (x > y) - (x < y);
+}
+
+/*
+ * Inputs whose sequence numbers do not overlap are put in the order of these: records of one key, which are collected in the
+ * order of the runs, then need not be sorted. A run is one flush or one compaction, so nearly all merges are like that.
+ * Where user sequence fields rule, sequence numbers say nothing.
+ */
+static tl_status order_inputs(merge_reader *m, tl_merge_input *inputs, uint32_t n, tl_error *err)
+{
+    if (m->engine->n_sequence_fields > 0 || n < 2)
+        return TL_OK;
+    TL_CLEANUP(tl_freep) tl_merge_input *sorted = tl_memdup(inputs, n * sizeof *sorted);
+    if (sorted == NULL)
+        return tl_nomem(err, "merge");
+    qsort(sorted, n, sizeof *sorted, compare_min_seq);
+    for (uint32_t i = 1; i < n; i++)
+        if (sorted[i].min_seq <= sorted[i - 1].max_seq)
+            return TL_OK;
+    memcpy(inputs, sorted, n * sizeof *sorted);
+    m->runs_in_order = true;
+    return TL_OK;
+}
+
 tl_status tl_merge_open(const tl_type *row_type, const tl_merge_spec *spec, tl_merge_input *inputs, int32_t n, tl_reader **out,
                         tl_error *err)
 {
@@ -285,11 +314,14 @@ tl_status tl_merge_open(const tl_type *row_type, const tl_merge_spec *spec, tl_m
     m->runs = runs;
     m->n_runs = n_runs;
     m->last_run = UINT32_MAX;
+    tl_status status = order_inputs(m, inputs, n_runs, err);
     for (uint32_t r = 0; r < n_runs; r++)
         m->runs[r] = (merge_run){.reader = inputs[r].reader, .level = inputs[r].level, .source = MERGE_NO_SOURCE};
-    if (!alloc_reader(m, spec, n_runs)) {
+    if (status == TL_OK && !alloc_reader(m, spec, n_runs))
+        status = tl_nomem(err, "merge");
+    if (status != TL_OK) {
         merge_free(&m->base);
-        return tl_nomem(err, "merge");
+        return status;
     }
     *out = &m->base;
     return TL_OK;

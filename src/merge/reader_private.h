@@ -27,6 +27,7 @@ typedef struct merge_run {
 typedef struct merge_source {
     tl_batch *batch;
     tl_keys *keys;
+    uint32_t run;
     bool retired; /* its run has gone on: freed after the output is built */
 } merge_source;
 
@@ -49,6 +50,7 @@ typedef struct merge_reader {
     bool buffer_order;
     bool has_form; /* some batch was seen */
     bool is_fixed; /* keys are numbers */
+    bool runs_in_order; /* records of a later run come after those of an earlier one */
     uint32_t batch_rows;
     tl_group_hook hook;         /* merge NULL: none */
     const tl_column **key_cols; /* scratch */
@@ -86,6 +88,14 @@ bool tl_merge__ends_as_slice(const merge_reader *m);
 uint32_t tl_merge__count_unique(const tl_keys *keys, uint32_t row, uint32_t end);
 /** Rows row..row+n of the run as a group each. */
 tl_status tl_merge__add_stretch(merge_reader *m, merge_run *r, uint32_t row, uint32_t n, tl_error *err);
+/** Whether the group that starts at refs[from], whose records come in the order of the runs, is in merge order by that. */
+static inline bool merge_group_in_order(const merge_reader *m, uint32_t from)
+{
+    bool ordered = m->runs_in_order;
+    for (uint32_t i = from + 1; i < m->n_refs && ordered; i++)
+        ordered = m->sources[m->refs[i].src].run != m->sources[m->refs[i - 1].src].run; /* within a run they may be in any order */
+    return ordered;
+}
 /** Put the records of the group that starts at refs[from] into merge order. */
 static inline tl_status merge_order_group(merge_reader *m, uint32_t from, tl_error *err)
 {

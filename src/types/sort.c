@@ -11,6 +11,8 @@
 #define RADIX_DIGIT_MAX 11
 #define RADIX_SMALL 24
 #define RADIX_CACHED 16384
+/* Fewer keys are not worth the clearing and summing up of two tables. */
+#define NARROW_MIN 512
 /* Runs of equal prefixes up to this length are compared instead of split. */
 #define TIE_SMALL 12
 #define TIE_LEVEL_MAX 64
@@ -103,6 +105,49 @@ static size_t longest_bucket(const uint32_t *ends, int digits)
     for (size_t d = 1; d < (size_t)1 << digits; d++)
         longest = TL_MAX(longest, ends[d] - ends[d - 1]);
     return longest;
+}
+
+/* Starts of the buckets out of their counts. */
+static void sum_up(uint32_t *counts, int digits)
+{
+    uint32_t at = 0;
+    for (size_t d = 0; d < (size_t)1 << digits; d++) {
+        uint32_t count = counts[d];
+        counts[d] = at;
+        at += count;
+    }
+}
+
+/*
+ * Keys that differ in few bits, as those of a merge's rounds and of most write buffers do: two counting passes from the low
+ * end, which do not branch on the keys at all.
+ */
+static tl_status sort_narrow(const tl_keys *keys, const key_stats *stats, int row_bits, sort_output *out, tl_error *err)
+{
+    uint32_t low[1 << RADIX_DIGIT_MAX] = {0}, high[1 << RADIX_DIGIT_MAX] = {0};
+    size_t n = (size_t)keys->count;
+    int width = 64 - __builtin_clzll(stats->max - stats->min), low_digits = width / 2;
+    uint64_t low_mask = (UINT64_C(1) << low_digits) - 1, row_mask = (UINT64_C(1) << row_bits) - 1;
+    TL_CLEANUP(tl_freep) uint64_t *items = tl_alloc(2 * n * sizeof *items);
+    if (items == NULL)
+        return tl_nomem(err, "sort");
+    uint64_t *sorted = items + n;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t key = keys->fixed[i] - stats->min;
+        low[key & low_mask]++;
+        high[key >> low_digits]++;
+    }
+    sum_up(low, low_digits);
+    sum_up(high, width - low_digits);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t key = keys->fixed[i] - stats->min;
+        items[low[key & low_mask]++] = key << row_bits | i;
+    }
+    for (size_t i = 0; i < n; i++)
+        sorted[high[items[i] >> (row_bits + low_digits)]++] = items[i];
+    for (size_t i = 0; i < n; i++)
+        put_row(out, (uint32_t)(sorted[i] & row_mask), i == 0 || sorted[i] >> row_bits != sorted[i - 1] >> row_bits);
+    return TL_OK;
 }
 
 static tl_status sort_packed(const tl_keys *keys, const key_stats *stats, int row_bits, sort_output *out, tl_error *err)
@@ -311,6 +356,8 @@ static tl_status sort_into(const tl_keys *keys, sort_output *out, tl_error *err)
         return TL_OK;
     }
     int row_bits = 64 - __builtin_clzll((uint64_t)keys->count);
+    if (keys->is_fixed && keys->count >= NARROW_MIN && (stats.max - stats.min) >> 2 * RADIX_DIGIT_MAX == 0)
+        return sort_narrow(keys, &stats, row_bits, out, err);
     if (keys->is_fixed && (stats.max - stats.min) >> (64 - row_bits) == 0)
         return sort_packed(keys, &stats, row_bits, out, err);
     return sort_pairs(keys, &stats, out, err);

@@ -127,7 +127,7 @@ static void print_all(dump *d)
 {
     tl_merge_input inputs[64];
     for (int32_t r = 0; r < d->n_runs; r++)
-        inputs[r] = (tl_merge_input){d->runs[r], 0};
+        inputs[r] = (tl_merge_input){.reader = d->runs[r]};
     tl_merge_spec spec = {
         .engine = d->engine, .key_idx = d->key_idx, .n_keys = d->n_keys, .drop_deletes = true, .batch_rows = 7};
     tl_reader *reader = NULL;

@@ -552,9 +552,32 @@ static tl_reader *make_run(const fixture *f, model_record **records, int n, uint
     return reader;
 }
 
+/* A run's input; as a file's description does, it tells the range of sequence numbers. */
+static tl_merge_input make_input(const fixture *f, model_record **records, int n, int level, uint64_t *rng)
+{
+    tl_merge_input input = {.level = level, .min_seq = INT64_MAX, .max_seq = INT64_MIN};
+    for (int i = 0; i < n; i++) {
+        input.min_seq = TL_MIN(input.min_seq, records[i]->seq);
+        input.max_seq = TL_MAX(input.max_seq, records[i]->seq);
+    }
+    input.reader = make_run(f, records, n, rng);
+    return input;
+}
+
+static int64_t last_seq(const fixture *f)
+{
+    int64_t last = 0;
+    for (int i = 0; i < f->n; i++)
+        last = TL_MAX(last, f->records[i].seq);
+    return last;
+}
+
 static void check_merge(const fixture *f, int n_runs, bool drop_deletes, bool by_range, uint64_t *rng)
 {
     tl_error err;
+    /* Like flushes: each run has the sequence numbers between those of its neighbours. */
+    bool by_seq = !by_range && test_random(rng) % 2;
+    int64_t seqs = last_seq(f) + 1;
     tl_merge_input *inputs = calloc((size_t)n_runs + 1, sizeof *inputs);
     model_record **mine = malloc(((size_t)f->n + 1) * sizeof *mine);
     for (int r = 0; r < n_runs; r++) {
@@ -562,10 +585,12 @@ static void check_merge(const fixture *f, int n_runs, bool drop_deletes, bool by
         for (int i = 0; i < f->n; i++) {
             /* By range, a run has stretches of keys of its own; else each record goes anywhere. */
             uint64_t h = by_range ? (uint64_t)(f->records[i].key + 3) / 50 : (uint64_t)f->records[i].seq * 2654435761u >> 7;
+            if (by_seq)
+                h = (uint64_t)(n_runs - 1 - f->records[i].seq * n_runs / seqs); /* the latest first */
             if (h % (uint64_t)n_runs == (uint64_t)r)
                 mine[n++] = &f->records[i];
         }
-        inputs[r] = (tl_merge_input){make_run(f, mine, n, rng), r};
+        inputs[r] = make_input(f, mine, n, r, rng);
     }
     int64_t batch_rows = test_random(rng) % 2 ? 0 : 1 + (int64_t)(test_random(rng) % 40);
     bool buffer_order = test_random(rng) % 3 == 0;
@@ -729,7 +754,7 @@ static void a_reader_survives_failing_allocations(void **state)
             for (int r = 0; r < 3; r++) {
                 for (int i = 0; i < 100; i++)
                     mine[i] = &f.records[r * 100 + i];
-                inputs[r] = (tl_merge_input){make_run(&f, mine, 100, &rng), r};
+                inputs[r] = make_input(&f, mine, 100, r, &rng);
             }
             tl_merge_spec spec = {.engine = f.engine, .key_idx = &key_column, .n_keys = 1, .batch_rows = 16};
             tl_reader *reader = NULL;
@@ -787,7 +812,7 @@ static void a_hook_sees_each_record_and_its_level(void **state)
         model_record *mine[250];
         for (int i = 0; i < 250; i++)
             mine[i] = &f.records[r * 250 + i];
-        inputs[r] = (tl_merge_input){make_run(&f, mine, 250 - r, &rng), r};
+        inputs[r] = make_input(&f, mine, 250 - r, r, &rng);
     }
     int64_t rows[4] = {0};
     tl_group_hook hook = {count_rows, rows};
