@@ -208,6 +208,26 @@ static tl_status alter_from(tidelake_lake *lake, tl_arena *arena, const char *db
     return status;
 }
 
+/* Of "t" or of its branch "t$branch_b". */
+static tl_status latest_schema_id(tidelake_lake *lake, const char *db, char *table, int64_t *out, tl_error *err)
+{
+    static const char mark[] = "$branch_";
+    char *branch = strstr(table, mark);
+    if (branch != NULL) {
+        *branch = '\0';
+        branch += sizeof mark - 1;
+        if (strcmp(branch, "main") == 0)
+            branch = NULL;
+    }
+    TL_CLEANUP(tl_freep) char *path = NULL;
+    TL_TRY(tl_catalog_table_path(lake->catalog, db, table, &path, err));
+    tl_table_schema *schema;
+    TL_TRY(tl_schema_latest(lake->fs, &(tl_paths){path, branch}, &schema, err));
+    *out = schema->id;
+    tl_table_schema_unref(schema);
+    return TL_OK;
+}
+
 tl_status tidelake_alter_table(tidelake_lake *lake, const char *name, const char *changes_json, int64_t *schema_id,
                                tl_error *err)
 {
@@ -221,13 +241,7 @@ tl_status tidelake_alter_table(tidelake_lake *lake, const char *name, const char
     if (status == TL_OK)
         status = alter_from(lake, &arena, db, table, json, err);
     tl_arena_deinit(&arena);
-    if (status == TL_OK && schema_id != NULL) {
-        TL_CLEANUP(tl_freep) char *path = NULL;
-        TL_TRY(tl_catalog_table_path(lake->catalog, db, table, &path, err));
-        tl_table_schema *schema;
-        TL_TRY(tl_schema_latest(lake->fs, &(tl_paths){path, NULL}, &schema, err));
-        *schema_id = schema->id;
-        tl_table_schema_unref(schema);
-    }
+    if (status == TL_OK && schema_id != NULL)
+        status = latest_schema_id(lake, db, table, schema_id, err);
     return in_table(name, status, err);
 }

@@ -88,6 +88,8 @@ int cli_usage(const cli_command *command, const char *fmt, ...) __attribute__((f
 
 /* Opening what most commands need. False: explained. */
 bool cli_open_lake(const cli_args *args, bool make, tidelake_lake **out);
+/** params[0] with --branch in it: DB.TABLE$branch_B$system; free(). NULL: out of memory. */
+char *cli_table_name(const cli_args *args);
 /** DB.TABLE of params[0] with --branch, --option and `extra` options laid over. */
 typedef struct cli_table {
     tidelake_lake *lake;

@@ -6,6 +6,8 @@
 
 int cmd_create(const cli_args *args)
 {
+    if (cli_has(args, "branch"))
+        return cli_usage(args->command, "'tidelake branch create' makes a branch of a table");
     char *schema;
     if (!cli_read_file(args->params[1], &schema))
         return CLI_EXIT_FAILED;
@@ -33,6 +35,8 @@ int cmd_create(const cli_args *args)
 
 int cmd_drop(const cli_args *args)
 {
+    if (cli_has(args, "branch"))
+        return cli_usage(args->command, "'tidelake branch delete' removes a branch");
     tidelake_lake *lake;
     if (!cli_open_lake(args, /* make= */ false, &lake))
         return CLI_EXIT_FAILED;
@@ -52,12 +56,14 @@ int cmd_alter(const cli_args *args)
     if (cli_open_lake(args, /* make= */ false, &lake)) {
         tl_error err;
         int64_t schema_id;
-        if (tidelake_alter_table(lake, args->params[0], changes, &schema_id, &err) == TL_OK) {
+        char *name = cli_table_name(args);
+        if (name != NULL && tidelake_alter_table(lake, name, changes, &schema_id, &err) == TL_OK) {
             printf("{\"schema\":%lld}\n", (long long)schema_id);
             rc = CLI_EXIT_OK;
-        } else {
+        } else if (name != NULL) {
             rc = cli_fail(&err);
         }
+        free(name);
         tidelake_close(lake);
     }
     free(changes);

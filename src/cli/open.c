@@ -108,9 +108,10 @@ void cli_options_deinit(cli_options *options)
     *options = (cli_options){NULL, 0, NULL};
 }
 
-/* DB.TABLE$system with a branch in between: DB.TABLE$branch_B$system. */
-static char *name_with_branch(const char *name, const char *branch)
+char *cli_table_name(const cli_args *args)
 {
+    const char *name = args->params[0];
+    const char *branch = cli_value(args, "branch", NULL);
     if (branch == NULL)
         return strdup(name);
     char *full = NULL;
@@ -148,7 +149,7 @@ static void suggest_table(tidelake_lake *lake, const char *name)
 bool cli_open_table_with(const cli_args *args, const cli_options *options, cli_table *out)
 {
     *out = (cli_table){NULL, NULL};
-    char *name = name_with_branch(args->params[0], cli_value(args, "branch", NULL));
+    char *name = cli_table_name(args);
     bool ok = name != NULL && cli_open_lake(args, /* make= */ false, &out->lake);
     if (ok) {
         tl_error err;
