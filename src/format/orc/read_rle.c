@@ -238,11 +238,14 @@ tl_status tl_orc__ints_seek(tl_orc_ints *ints, tl_orc_positions *pos, tl_error *
     TL_TRY(tl_orc__in_seek(&ints->in, pos, err));
     TL_TRY(tl_orc__positions_next(pos, &skip, err));
     ints->n = ints->taken = 0;
-    if (skip == 0)
-        return TL_OK;
-    TL_TRY(next_run(ints, ints->run, &ints->n, err));
-    ints->taken = (int32_t)TL_MIN(skip, (int64_t)ints->n);
-    return skip > ints->n ? malformed(err) : TL_OK;
+    if (skip > 2 * TL_ORC_RUN_MAX)
+        return malformed(err);
+    while (skip > 0) { /* writers may end a run early, and count on */
+        TL_TRY(next_run(ints, ints->run, &ints->n, err));
+        ints->taken = (int32_t)TL_MIN(skip, (int64_t)ints->n);
+        skip -= ints->taken;
+    }
+    return TL_OK;
 }
 
 /* ---- bytes ---- */

@@ -1,0 +1,154 @@
+/* The writer's parts: streams, run length encoders, statistics, protobuf output, and the tree of column writers. */
+#ifndef TL_FORMAT_ORC_WRITE_PRIVATE_H
+#define TL_FORMAT_ORC_WRITE_PRIVATE_H
+
+#include "base/bits.h"
+#include "format/orc/orc_private.h"
+
+/** Plain bytes of a compression block, and rows of a row group: what the reference takes. */
+#define TL_ORC_BLOCK_BYTES (128 << 10)
+#define TL_ORC_STRIDE 10000
+/** Longer strings are no bounds. */
+#define TL_ORC_BOUND_BYTES_MAX 1024
+
+/* ---- write_stream.c ---- */
+
+typedef struct tl_orc_out {
+    tl_compressor *compressor; /* borrowed; NULL: none */
+    tl_buf plain;              /* the block in the making */
+    tl_buf done;
+} tl_orc_out;
+void tl_orc__out_deinit(tl_orc_out *out);
+void tl_orc__out_reset(tl_orc_out *out);
+tl_status tl_orc__out_put(tl_orc_out *out, const void *data, size_t bytes, tl_error *err);
+/** End the last block: `done` is the stream. */
+tl_status tl_orc__out_flush(tl_orc_out *out, tl_error *err);
+/** Numbers of the present place: one or two. Returns how many. */
+int tl_orc__out_position(const tl_orc_out *out, uint64_t *to);
+
+typedef struct tl_orc_ints_out { /* run length encoding, version 2 */
+    tl_orc_out out;
+    bool is_signed;
+    int32_t n;
+    int64_t pending[TL_ORC_RUN_MAX];
+} tl_orc_ints_out;
+tl_status tl_orc__ints_flush(tl_orc_ints_out *ints, tl_error *err);
+static inline tl_status tl_orc__ints_put(tl_orc_ints_out *ints, int64_t v, tl_error *err)
+{
+    ints->pending[ints->n++] = v;
+    return ints->n < TL_ORC_RUN_MAX ? TL_OK : tl_orc__ints_flush(ints, err);
+}
+int tl_orc__ints_position(const tl_orc_ints_out *ints, uint64_t *to);
+
+#define TL_ORC_OCTETS_MAX 128
+typedef struct tl_orc_octets_out {
+    tl_orc_out out;
+    int32_t n;
+    uint8_t pending[TL_ORC_OCTETS_MAX];
+} tl_orc_octets_out;
+tl_status tl_orc__octets_flush(tl_orc_octets_out *octets, tl_error *err);
+static inline tl_status tl_orc__octets_put(tl_orc_octets_out *octets, uint8_t v, tl_error *err)
+{
+    octets->pending[octets->n++] = v;
+    return octets->n < TL_ORC_OCTETS_MAX ? TL_OK : tl_orc__octets_flush(octets, err);
+}
+int tl_orc__octets_position(const tl_orc_octets_out *octets, uint64_t *to);
+
+typedef struct tl_orc_bits_out {
+    tl_orc_octets_out octets;
+    uint32_t bits;
+    int32_t n;
+} tl_orc_bits_out;
+static inline tl_status tl_orc__bits_put(tl_orc_bits_out *bits, bool v, tl_error *err)
+{
+    bits->bits = bits->bits << 1 | v;
+    if (++bits->n < 8)
+        return TL_OK;
+    bits->n = 0;
+    return tl_orc__octets_put(&bits->octets, (uint8_t)bits->bits, err);
+}
+tl_status tl_orc__bits_flush(tl_orc_bits_out *bits, tl_error *err);
+int tl_orc__bits_position(const tl_orc_bits_out *bits, uint64_t *to);
+
+/* ---- write_stats.c ---- */
+
+/** What is known of a column's values in a row group, a stripe or the file. */
+typedef struct tl_orc_bounds {
+    int64_t count; /* not null */
+    bool has_null;
+    bool has_any; /* the bounds below hold */
+    bool no_sum;  /* it does not fit */
+    int64_t min, max, sum;
+    int32_t min_nanos, max_nanos;
+    double min_double, max_double, sum_double;
+    tl_i128 min_wide, max_wide;
+    tl_buf min_text, max_text;
+    int64_t true_count, bytes;
+} tl_orc_bounds;
+void tl_orc__bounds_deinit(tl_orc_bounds *b);
+void tl_orc__bounds_reset(tl_orc_bounds *b);
+void tl_orc__bounds_int(tl_orc_bounds *b, int64_t v);
+void tl_orc__bounds_double(tl_orc_bounds *b, double v);
+void tl_orc__bounds_wide(tl_orc_bounds *b, tl_i128 v);
+void tl_orc__bounds_timestamp(tl_orc_bounds *b, int64_t millis, int32_t nanos);
+tl_status tl_orc__bounds_text(tl_orc_bounds *b, tl_bytes_view v);
+/** `from` is of the same type as `to`. */
+tl_status tl_orc__bounds_merge(tl_orc_bounds *to, const tl_orc_bounds *from, tl_orc_kind kind);
+/** ColumnStatistics message, appended to `out`. */
+tl_status tl_orc__bounds_message(const tl_orc_bounds *b, tl_orc_kind kind, const tl_type *type, tl_buf *out);
+/** As the caller of the writer gets them. */
+tl_status tl_orc__bounds_result(const tl_orc_bounds *b, const tl_type *type, int64_t rows, tl_column_stats *out, tl_error *err);
+
+/* Protobuf output. */
+tl_status tl_orc__put_uint(tl_buf *out, uint32_t field, uint64_t v);
+tl_status tl_orc__put_sint(tl_buf *out, uint32_t field, int64_t v);
+tl_status tl_orc__put_bytes(tl_buf *out, uint32_t field, const void *data, size_t bytes);
+
+/* ---- write_node.c ---- */
+
+typedef struct tl_orc_group tl_orc_group;
+typedef struct tl_orc_wnode tl_orc_wnode;
+struct tl_orc_wnode {
+    const tl_type *type;
+    tl_orc_kind kind;
+    int32_t column; /* number in the file */
+    int32_t id;     /* paimon.id; -1: none */
+    int32_t n_children;
+    tl_orc_wnode *children;
+    bool had_null; /* in this stripe */
+    tl_orc_bits_out present;
+    tl_orc_bits_out bits;
+    tl_orc_octets_out octets;
+    tl_orc_ints_out ints;
+    tl_orc_ints_out lengths;
+    tl_orc_out data;
+    tl_buf groups; /* row groups of the stripe */
+    tl_buf group_stats;
+    tl_orc_bounds group, stripe, file;
+    tl_buf scratch;
+};
+
+tl_status tl_orc__wnode_init(tl_orc_wnode *node, const tl_type *type, int32_t id, int32_t id_base, int32_t depth,
+                             int32_t *n_columns, tl_compressor *compressor, tl_arena *arena, tl_error *err);
+void tl_orc__wnode_deinit(tl_orc_wnode *node);
+/** Rows [from, from + n) of a column of the node's type. */
+tl_status tl_orc__wnode_write(tl_orc_wnode *node, const tl_column *col, int64_t from, int64_t n, tl_error *err);
+tl_status tl_orc__wnode_start_group(tl_orc_wnode *node, tl_error *err);
+tl_status tl_orc__wnode_end_group(tl_orc_wnode *node, tl_error *err);
+/** Bytes that the stripe holds. */
+int64_t tl_orc__wnode_bytes(const tl_orc_wnode *node);
+
+/** Where a stripe goes: index streams, data streams, and what the footers say of them. */
+typedef struct tl_orc_stripe_out {
+    tl_compressor *compressor;
+    tl_buf index;
+    tl_buf data;
+    tl_buf index_streams; /* Stream messages as fields of the stripe footer */
+    tl_buf data_streams;
+    tl_buf encodings;
+    tl_buf stats; /* ColumnStatistics as fields of StripeStatistics */
+} tl_orc_stripe_out;
+/** End the stripe: all streams are appended to `out`, and the node is as new. */
+tl_status tl_orc__wnode_end_stripe(tl_orc_wnode *node, tl_orc_stripe_out *out, tl_error *err);
+
+#endif

@@ -1,0 +1,332 @@
+/* ORC: what is written is read back, pruning never loses a row, files of other writers are read, broken ones are refused. */
+#include "format/format.h"
+#include "io/memory.h"
+#include "support/random_column.h"
+#include "types/key.h"
+
+#define PATH "/t/x.orc"
+
+static tl_batch *random_batch(const tl_type *row, int64_t n, int null_percent, uint64_t *rng)
+{
+    tl_error err;
+    tl_batch *batch = NULL;
+    assert_ok(tl_batch_create(row, n, &batch, &err), &err);
+    for (int32_t c = 0; c < row->n_fields; c++)
+        batch->cols[c] = test_random_column(row->fields[c].type, n, null_percent, rng);
+    return batch;
+}
+
+static void write_file(tl_fs *fs, const tl_type *row, const char *compression, const char *stripe, tl_batch **batches, int n,
+                       tl_write_result *result)
+{
+    tl_error err;
+    tl_options options = {0};
+    tl_file_writer *w = NULL;
+    if (stripe != NULL)
+        assert_int_equal(tl_options_set(&options, "orc.stripe.size", stripe), TL_OK);
+    tl_write_spec spec = {.row_type = row, .compression = compression, .compression_level = 1, .options = &options, .with_stats = true};
+    (void)tl_fs_remove(fs, PATH, NULL);
+    assert_ok(tl_format_orc.create(fs, PATH, &spec, &w, &err), &err);
+    for (int i = 0; i < n; i++)
+        assert_ok(w->ops->write(w, batches[i], &err), &err);
+    assert_ok(w->ops->finish(w, result, &err), &err);
+    w->ops->free(w);
+    tl_options_deinit(&options);
+}
+
+/* All rows of the file as one batch; NULL if there are none. */
+static tl_batch *read_file(tl_fs *fs, const tl_read_spec *spec)
+{
+    tl_error err;
+    tl_reader *reader = NULL;
+    tl_batch *all[4096], *out = NULL;
+    int n = 0;
+    assert_ok(tl_format_orc.open(fs, PATH, 0, spec, &reader, &err), &err);
+    for (;;) {
+        tl_batch *batch = NULL;
+        assert_ok(tl_reader_next(reader, &batch, &err), &err);
+        if (batch == NULL)
+            break;
+        for (int32_t c = 0; c < batch->n_cols; c++)
+            assert_ok(tl_column_check(batch->cols[c], &err), &err);
+        all[n++] = batch;
+    }
+    tl_reader_free(reader);
+    if (n > 0)
+        assert_ok(tl_batch_concat((const tl_batch *const *)all, n, &out, &err), &err);
+    for (int i = 0; i < n; i++)
+        tl_batch_free(all[i]);
+    return out;
+}
+
+static void assert_same_rows(const tl_batch *a, const tl_batch *b)
+{
+    assert_int_equal(a->n_rows, b->n_rows);
+    for (int32_t c = 0; c < a->n_cols; c++)
+        for (int64_t i = 0; i < a->n_rows; i++)
+            if (tl_column_compare(a->cols[c], i, b->cols[c], i, false, true) != 0)
+                fail_msg("column %d (%s): row %lld differs", c, a->type->fields[c].name, (long long)i);
+}
+
+static const char *const row_text =
+    "ROW<b BOOLEAN, i1 TINYINT, i2 SMALLINT, i4 INT, i8 BIGINT NOT NULL, f FLOAT, d DOUBLE, m DECIMAL(10, 2), w DECIMAL(38, 5), "
+    "v VARCHAR(40), s STRING, y BYTES, t TIME(3), a ARRAY<INT>, aa ARRAY<ARRAY<STRING>>, "
+    "p MAP<STRING, INT>, r ROW<x INT, z ROW<q STRING, l ARRAY<BIGINT>>>>";
+
+static void round_trip(const char *compression, const char *stripe, int64_t rows, int null_percent, uint64_t seed)
+{
+    tl_error err;
+    tl_fs *fs = NULL;
+    uint64_t rng = seed;
+    const tl_type *row = test_type(row_text);
+    assert_ok(tl_fs_memory(&fs, &err), &err);
+    tl_batch *batches[3], *whole = NULL;
+    for (int i = 0; i < 3; i++)
+        batches[i] = random_batch(row, rows + i, null_percent, &rng);
+    tl_write_result result = {0};
+    write_file(fs, row, compression, stripe, batches, 3, &result);
+    assert_int_equal(result.rows, 3 * rows + 3);
+    assert_ok(tl_batch_concat((const tl_batch *const *)batches, 3, &whole, &err), &err);
+    for (int32_t c = 0; c < row->n_fields; c++)
+        assert_int_equal(result.stats[c].null_count, whole->cols[c]->null_count);
+    tl_read_spec spec = {.row_type = row, .batch_rows = 777, .with_row_numbers = true};
+    tl_batch *again = read_file(fs, &spec);
+    assert_same_rows(whole, again);
+    for (int64_t i = 0; i < again->n_rows; i++)
+        assert_int_equal(again->seq[i], i);
+    tl_batch_free(again);
+    tl_batch_free(whole);
+    for (int i = 0; i < 3; i++)
+        tl_batch_free(batches[i]);
+    tl_write_result_deinit(&result);
+    tl_type_unref(row);
+    tl_fs_unref(fs);
+}
+
+static void random_rows_come_back_with_every_codec(void **state)
+{
+    (void)state;
+    static const char *const codecs[] = {"zstd", "none", "snappy", "lz4", "zlib"};
+    for (size_t i = 0; i < TL_ARRAY_LEN(codecs); i++) {
+        round_trip(codecs[i], NULL, 700, 20, 11 + i);
+        round_trip(codecs[i], "20 kb", 1500, 0, 31 + i);
+        round_trip(codecs[i], NULL, 60, 100, 41 + i);
+    }
+    round_trip("zstd", NULL, 9000, 5, 77);
+}
+
+/* Numbers in order with some noise, so that row groups can be left out. */
+static tl_batch *ordered_batch(const tl_type *row, int64_t n)
+{
+    tl_error err;
+    tl_batch *batch = NULL;
+    tl_builder *builders[3];
+    assert_ok(tl_batch_create(row, n, &batch, &err), &err);
+    for (int c = 0; c < 3; c++)
+        assert_ok(tl_builder_create(row->fields[c].type, &builders[c], &err), &err);
+    for (int64_t i = 0; i < n; i++) {
+        char text[32];
+        int len = snprintf(text, sizeof text, "word %07lld", (long long)(i / 7));
+        assert_int_equal(tl_builder_int(builders[0], i * 3 + i % 2), TL_OK);
+        assert_int_equal(i % 11 == 0 ? tl_builder_null(builders[1]) : tl_builder_bytes(builders[1], text, (size_t)len), TL_OK);
+        if (i % 5 != 0) {
+            assert_int_equal(tl_builder_int(tl_builder_child(builders[2], 0), i), TL_OK);
+            assert_int_equal(tl_builder_null(tl_builder_child(builders[2], 0)), TL_OK);
+        }
+        assert_int_equal(tl_builder_end(builders[2]), TL_OK);
+    }
+    for (int c = 0; c < 3; c++) {
+        assert_ok(tl_builder_finish(builders[c], &batch->cols[c], &err), &err);
+        tl_builder_free(builders[c]);
+    }
+    return batch;
+}
+
+static void check_where(tl_fs *fs, const tl_type *row, const tl_batch *whole, const char *where)
+{
+    tl_error err;
+    const tl_json *json = NULL;
+    tl_arena arena = {0};
+    tl_predicate *pred = NULL;
+    assert_ok(tl_json_parse(&arena, (tl_bytes_view){(const uint8_t *)where, strlen(where)}, &json, &err), &err);
+    assert_ok(tl_predicate_from_json(json, row, &pred, &err), &err);
+    tl_arena_deinit(&arena);
+    uint32_t *sel = tl_alloc((size_t)whole->n_rows * sizeof *sel);
+    int64_t n;
+    assert_ok(tl_predicate_eval(pred, (const tl_column *const *)whole->cols, whole->n_rows, sel, &n, &err), &err);
+    tl_read_spec spec = {.row_type = row, .predicate = pred, .exact = true, .with_row_numbers = true};
+    tl_batch *got = read_file(fs, &spec);
+    assert_int_equal(got == NULL ? 0 : got->n_rows, n);
+    if (n > 0) {
+        tl_batch *want = NULL;
+        assert_ok(tl_batch_gather(whole, sel, n, &want, &err), &err);
+        assert_same_rows(want, got);
+        for (int64_t i = 0; i < n; i++)
+            assert_int_equal(got->seq[i], sel[i]);
+        tl_batch_free(want);
+    }
+    tl_batch_free(got);
+    spec.exact = false; /* pruned: all that match, and not everything */
+    got = read_file(fs, &spec);
+    int64_t k = 0;
+    for (int64_t i = 0; got != NULL && i < got->n_rows; i++)
+        k += k < n && got->seq[i] == sel[k];
+    assert_int_equal(k, n);
+    if (got != NULL)
+        assert_true(got->n_rows < whole->n_rows);
+    tl_batch_free(got);
+    tl_free(sel);
+    tl_predicate_free(pred);
+}
+
+static void predicates_skip_row_groups_and_lose_no_row(void **state)
+{
+    (void)state;
+    tl_error err;
+    tl_fs *fs = NULL;
+    const tl_type *row = test_type("ROW<k BIGINT, s STRING, l ARRAY<BIGINT>>");
+    assert_ok(tl_fs_memory(&fs, &err), &err);
+    tl_batch *whole = ordered_batch(row, 73000);
+    static const char *const stripes[] = {"64 mb", "300 kb"}, *const codecs[] = {"zstd", "none"};
+    for (int i = 0; i < 4; i++) {
+        tl_write_result result = {0};
+        write_file(fs, row, codecs[i % 2], stripes[i / 2], &whole, 1, &result);
+        tl_write_result_deinit(&result);
+        check_where(fs, row, whole, "[\"=\",\"k\",90001]");
+        check_where(fs, row, whole, "[\"between\",\"k\",100000,100500]");
+        check_where(fs, row, whole, "[\"=\",\"s\",\"word 0009000\"]");
+        check_where(fs, row, whole, "[\"and\",[\">\",\"k\",200000],[\"isNull\",\"s\"]]");
+        check_where(fs, row, whole, "[\"<\",\"k\",-1]");
+    }
+    tl_batch_free(whole);
+    tl_type_unref(row);
+    tl_fs_unref(fs);
+}
+
+static void columns_that_a_file_lacks_are_null(void **state)
+{
+    (void)state;
+    tl_error err;
+    tl_fs *fs = NULL;
+    uint64_t rng = 5;
+    const tl_type *row = test_type("ROW<a INT, r ROW<x INT>>"), *wanted = test_type("ROW<z STRING, r ROW<y INT, x INT>, a BIGINT>");
+    assert_ok(tl_fs_memory(&fs, &err), &err);
+    tl_batch *batch = random_batch(row, 100, 10, &rng);
+    tl_write_result result = {0};
+    write_file(fs, row, "zstd", NULL, &batch, 1, &result);
+    tl_read_spec spec = {.row_type = wanted};
+    tl_batch *got = read_file(fs, &spec);
+    assert_int_equal(got->n_rows, 100);
+    assert_int_equal(got->cols[0]->null_count, 100);
+    for (int64_t i = 0; i < 100; i++) {
+        assert_int_equal(tl_col_is_null(got->cols[1], i), tl_col_is_null(batch->cols[1], i));
+        assert_true(tl_col_is_null(got->cols[1]->children[0], i));
+        if (!tl_col_is_null(batch->cols[0], i))
+            assert_int_equal(tl_col_i64(got->cols[2], i), tl_col_i32(batch->cols[0], i));
+    }
+    tl_batch_free(got);
+    tl_batch_free(batch);
+    tl_write_result_deinit(&result);
+    tl_type_unref(row);
+    tl_type_unref(wanted);
+    tl_fs_unref(fs);
+}
+
+static void timestamps_keep_their_nanoseconds(void **state)
+{
+    (void)state;
+    tl_error err;
+    tl_fs *fs = NULL;
+    /* Not in the second before 1970: there the format cannot tell a value from the one a second later. */
+    static const int64_t millis[] = {0, 1, 999, 1420070400000, 1420070399999, -1000, -1001, -62135596800000, 253402300799999};
+    static const int32_t nanos[] = {0, 1, 999999, 100, 120000, 0, 500, 0, 999999};
+    static const char *const types[] = {"ROW<t TIMESTAMP(9)>", "ROW<t TIMESTAMP(6)>", "ROW<t TIMESTAMP(3)>",
+                                        "ROW<t TIMESTAMP(9) WITH LOCAL TIME ZONE>"};
+    assert_ok(tl_fs_memory(&fs, &err), &err);
+    for (size_t k = 0; k < TL_ARRAY_LEN(types); k++) {
+        const tl_type *row = test_type(types[k]);
+        tl_builder *builder = NULL;
+        tl_batch *batch = NULL;
+        assert_ok(tl_batch_create(row, TL_ARRAY_LEN(millis), &batch, &err), &err);
+        assert_ok(tl_builder_create(row->fields[0].type, &builder, &err), &err);
+        for (size_t i = 0; i < TL_ARRAY_LEN(millis); i++)
+            assert_int_equal(tl_builder_timestamp(builder, millis[i], nanos[i]), TL_OK);
+        assert_ok(tl_builder_finish(builder, &batch->cols[0], &err), &err);
+        tl_builder_free(builder);
+        tl_write_result result = {0};
+        write_file(fs, row, "zstd", NULL, &batch, 1, &result);
+        tl_read_spec spec = {.row_type = row};
+        tl_batch *got = read_file(fs, &spec);
+        assert_same_rows(batch, got);
+        tl_batch_free(got);
+        tl_batch_free(batch);
+        tl_write_result_deinit(&result);
+        tl_type_unref(row);
+    }
+    tl_fs_unref(fs);
+}
+
+/* Reads all that comes; whatever happens, it must end with rows or an error. */
+static tl_status try_read(tl_fs *fs, const tl_type *row)
+{
+    tl_error err;
+    tl_reader *reader = NULL;
+    tl_read_spec spec = {.row_type = row};
+    tl_status status = tl_format_orc.open(fs, PATH, 0, &spec, &reader, &err);
+    for (tl_batch *batch = NULL; status == TL_OK; tl_batch_free(batch)) {
+        batch = NULL;
+        status = tl_reader_next(reader, &batch, &err);
+        if (status == TL_OK && batch == NULL)
+            break;
+    }
+    tl_reader_free(reader);
+    return status;
+}
+
+static void broken_files_are_refused_or_read_but_never_harm(void **state)
+{
+    (void)state;
+    tl_error err;
+    tl_fs *fs = NULL;
+    uint64_t rng = 99;
+    const tl_type *row = test_type(row_text);
+    assert_ok(tl_fs_memory(&fs, &err), &err);
+    for (int codec = 0; codec < 2; codec++) {
+        tl_batch *batch = random_batch(row, 200, 15, &rng);
+        tl_write_result result = {0};
+        tl_bytes bytes = {0};
+        write_file(fs, row, codec == 0 ? "none" : "zstd", NULL, &batch, 1, &result);
+        assert_ok(tl_fs_read_all(fs, PATH, 1 << 24, &bytes, &err), &err);
+        for (int i = 0; i < 1500; i++) {
+            tl_bytes_view bad = tl_bytes_view_of(bytes);
+            size_t at = test_random(&rng) % bytes.len;
+            uint8_t was = bytes.data[at];
+            if (i % 10 == 0)
+                bad.len = at;
+            else
+                bytes.data[at] = (uint8_t)test_random(&rng);
+            assert_ok(tl_fs_publish(fs, PATH, bad, /* replace= */ true, &err), &err);
+            tl_status status = try_read(fs, row);
+            if (i % 10 == 0)
+                assert_int_not_equal(status, TL_OK);
+            bytes.data[at] = was;
+        }
+        tl_bytes_deinit(&bytes);
+        tl_batch_free(batch);
+        tl_write_result_deinit(&result);
+    }
+    tl_type_unref(row);
+    tl_fs_unref(fs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_rows_come_back_with_every_codec),
+        cmocka_unit_test(predicates_skip_row_groups_and_lose_no_row),
+        cmocka_unit_test(columns_that_a_file_lacks_are_null),
+        cmocka_unit_test(timestamps_keep_their_nanoseconds),
+        cmocka_unit_test(broken_files_are_refused_or_read_but_never_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
