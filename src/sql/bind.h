@@ -128,6 +128,8 @@ tl_status tl_bind__temporal_literal(tl_binder *b, const tl_ast *ast, tl_expr **o
 tl_status tl_bind__subquery(tl_binder *b, const tl_ast *ast, tl_expr **out);
 /** DATE, TIMESTAMP, … plus or minus INTERVAL; *out NULL if the operands are no such. */
 tl_status tl_bind__temporal_arithmetic(tl_binder *b, char op, tl_expr *left, tl_expr *right, const tl_ast *at, tl_expr **out);
+/** `count` units (YEAR … MILLISECOND) later. */
+tl_status tl_bind__timestamp_add(tl_binder *b, const char *unit_name, tl_expr *count, tl_expr *point, const tl_ast *at, tl_expr **out);
 /** Evaluate an expression without columns now; *out NULL if it cannot be (volatile, subquery). */
 tl_status tl_bind__fold(tl_binder *b, tl_expr *e, tl_column **out);
 tl_status tl_bind__constant_int(tl_binder *b, const tl_ast *ast, const char *what, int64_t *out);

@@ -595,6 +595,27 @@ static tl_status bind_with_unit(tl_binder *b, const tl_ast *ast, const char *nam
     return tl_bind__function(b, name, args, n, ast, out);
 }
 
+static tl_status bind_timestamp_add(tl_binder *b, const tl_ast *ast, tl_expr **out)
+{
+    const tl_ast *a = tl_ast_first(ast->kid[0]);
+    if (tl_ast_count(ast->kid[0]) != 3)
+        return BIND_ERROR(b, ast, "Invalid number of arguments to function 'TIMESTAMPADD'");
+    tl_expr *unit, *count, *point;
+    const char *name;
+    TL_TRY(unit_argument(b, a, &unit));
+    TL_TRY(literal_text(b, unit, "the unit of TIMESTAMPADD", a, &name));
+    TL_TRY(tl_bind__expr(b, a->next, &count));
+    TL_TRY(tl_bind__expr(b, a->next->next, &point));
+    return tl_bind__timestamp_add(b, name, count, point, ast, out);
+}
+
+static tl_status bind_current_database(tl_binder *b, const tl_ast *ast, tl_expr **out)
+{
+    if (tl_ast_count(ast->kid[0]) != 0)
+        return BIND_ERROR(b, ast, "Invalid number of arguments to function 'CURRENT_DATABASE'");
+    return tl_bind__text_literal(b, b->session->current_db, strlen(b->session->current_db), ast, out);
+}
+
 static tl_status bind_date_part(tl_binder *b, const tl_ast *ast, const char *unit, tl_expr **out)
 {
     tl_expr *args[2];
@@ -622,7 +643,7 @@ static const struct {
     const char *name;
     tl_status (*bind)(tl_binder *b, const tl_ast *ast, tl_expr **out);
 } special[] = {{"IF", bind_if},       {"COALESCE", bind_coalesce}, {"IFNULL", bind_coalesce}, {"NVL", bind_coalesce}, {"NULLIF", bind_nullif}, {"TYPEOF", bind_typeof},
-               {"PROCTIME", bind_proctime}};
+               {"PROCTIME", bind_proctime}, {"TIMESTAMPADD", bind_timestamp_add}, {"CURRENT_DATABASE", bind_current_database}};
 
 tl_status tl_bind__call(tl_binder *b, const tl_ast *ast, tl_expr **out)
 {
@@ -640,7 +661,7 @@ tl_status tl_bind__call(tl_binder *b, const tl_ast *ast, tl_expr **out)
     for (size_t i = 0; i < TL_ARRAY_LEN(date_parts); i++)
         if (strcmp(date_parts[i].name, name) == 0)
             return bind_date_part(b, ast, date_parts[i].unit, out);
-    if (strcmp(name, "EXTRACT") == 0 || strcmp(name, "TIMESTAMPADD") == 0 || strcmp(name, "TIMESTAMPDIFF") == 0 || strcmp(name, "FLOOR") == 0 ||
+    if (strcmp(name, "EXTRACT") == 0 || strcmp(name, "TIMESTAMPDIFF") == 0 || strcmp(name, "FLOOR") == 0 ||
         strcmp(name, "CEIL") == 0)
         return bind_with_unit(b, ast, name, out);
     tl_expr **args;

@@ -309,7 +309,7 @@ static tl_status bind_field(tl_binder *b, tl_expr *row, const char *field, const
 }
 
 /** CURRENT_DATE and others that are written without parentheses. */
-static const char *const bare_functions[] = {"CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "CURRENT_DATABASE"};
+static const char *const bare_functions[] = {"CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP"};
 
 static tl_status bind_name(tl_binder *b, const tl_ast *name, tl_expr **out)
 {
@@ -787,6 +787,9 @@ static tl_status fit_argument(tl_binder *b, char letter, const tl_expr *arg, boo
         return null ? tl_bind__simple_type(b, TL_TIMESTAMP, true, 3, 0, to) : TL_OK;
     case 'Z':
         *fits = t->kind == TL_TIMESTAMP_LTZ;
+        return TL_OK;
+    case 'v':
+        *fits = tl_sql__is_interval(t);
         return TL_OK;
     case 'A':
         *fits = t->kind == TL_ARRAY;

@@ -243,3 +243,29 @@ tl_status tl_bind__temporal_arithmetic(tl_binder *b, char op, tl_expr *left, tl_
         return interval_arithmetic(b, op, left, right, at, out);
     return TL_OK;
 }
+
+/* ---- TIMESTAMPADD ---- */
+
+tl_status tl_bind__timestamp_add(tl_binder *b, const char *unit_name, tl_expr *count, tl_expr *point, const tl_ast *at, tl_expr **out)
+{
+    int unit = find_unit(unit_name);
+    if (unit < 0)
+        return BIND_ERROR(b, at, "TIMESTAMPADD of %s is not supported", unit_name);
+    if (!tl_sql__is_integer(count->type) || !is_time_point(point->type))
+        return BIND_ERROR(b, at, "Cannot apply 'TIMESTAMPADD' to arguments of type 'TIMESTAMPADD(<SYMBOL>, <%s>, <%s>)'", tl_bind__family(count->type),
+                          tl_bind__family(point->type));
+    bool is_months = units[unit].months != 0;
+    if (point->type->kind == TL_DATE && !is_months && units[unit].millis < 86400000) { /* hours of a date make it a timestamp */
+        const tl_type *timestamp;
+        TL_TRY(tl_bind__simple_type(b, TL_TIMESTAMP, point->type->nullable, 0, 0, &timestamp));
+        TL_TRY(tl_bind__coerce(b, point, timestamp, &point));
+    }
+    tl_expr *args[2];
+    const tl_type *wide;
+    TL_TRY(tl_bind__simple_type(b, TL_BIGINT, count->type->nullable, 0, 0, &wide));
+    TL_TRY(fixed_literal(b, is_months ? &tl_sql__interval_months_not_null : &tl_sql__interval_ms_not_null, is_months ? units[unit].months : units[unit].millis, at, &args[0]));
+    TL_TRY(tl_bind__coerce(b, count, wide, &args[1]));
+    tl_expr *interval;
+    TL_TRY(tl_bind__function(b, "$INTERVAL_TIMES", args, 2, at, &interval));
+    return plus_interval(b, '+', point, interval, at, out);
+}

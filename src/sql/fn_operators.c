@@ -543,14 +543,12 @@ static tl_status field_kernel(tl_kernel *k)
     const tl_column *child = row->col->children[tl_col_i32(k->args[1].col, 0)];
     if (row->col->null_count == 0)
         return tl_column_retype(child, k->type, &k->out, k->err);
-    uint32_t *idx = tl_alloc((size_t)(child->length + 1) * sizeof *idx);
     tl_rowref *refs = tl_alloc((size_t)(child->length + 1) * sizeof *refs);
-    tl_status status = idx != NULL && refs != NULL ? TL_OK : tl_nomem(k->err, "batch");
+    tl_status status = refs != NULL ? TL_OK : tl_nomem(k->err, "batch");
     for (int64_t i = 0; status == TL_OK && i < child->length; i++)
         refs[i] = (tl_rowref){0, tl_col_is_null(row->col, i) ? TL_ROW_NULL : (uint32_t)i};
     if (status == TL_OK)
         status = tl_column_gather_multi(k->type, &child, refs, child->length, &k->out, k->err);
-    tl_free(idx);
     tl_free(refs);
     return status;
 }
@@ -588,8 +586,7 @@ static tl_status plus_ms(tl_kernel *k)
     return TL_OK;
 }
 
-/** Months later, on the same day or the month's last. */
-static int64_t plus_months(int64_t days, int64_t months)
+int64_t tl_sql__plus_months(int64_t days, int64_t months)
 {
     int64_t y;
     int m, d;
@@ -610,14 +607,14 @@ static tl_status plus_months_kernel(tl_kernel *k)
             continue;
         int64_t months = TL_VEC(interval, int32_t, i);
         if (k->type->kind == TL_DATE) {
-            TL_OUT(k, int32_t)[i] = (int32_t)plus_months(TL_VEC(point, int32_t, i), months);
+            TL_OUT(k, int32_t)[i] = (int32_t)tl_sql__plus_months(TL_VEC(point, int32_t, i), months);
             continue;
         }
         int64_t millis;
         int32_t nanos;
         tl_cast__timestamp_at(point->col, i * point->step, &millis, &nanos);
         int64_t days = floor_div(millis, 86400000);
-        millis = plus_months(days, months) * 86400000 + (millis - days * 86400000);
+        millis = tl_sql__plus_months(days, months) * 86400000 + (millis - days * 86400000);
         if (k->out->phys == TL_PHYS_TS96)
             TL_OUT(k, tl_ts96)[i] = (tl_ts96){millis, nanos, 0};
         else

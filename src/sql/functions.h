@@ -54,7 +54,7 @@ struct tl_sql_function {
     const char *name;
     /*
      * Arguments, a letter each: S text, Y bytes, B BOOLEAN, I INT, L BIGINT, D DOUBLE, N any number, E DECIMAL or integer, d DATE,
-     * m TIME, T TIMESTAMP, Z TIMESTAMP_LTZ, A ARRAY, P MAP, R ROW, X anything; `?` before the first optional one, `*` at the
+     * m TIME, T TIMESTAMP, Z TIMESTAMP_LTZ, v an interval, A ARRAY, P MAP, R ROW, X anything; `?` before the first optional one, `*` at the
      * end: the last may come again; `=`: as the one before, both cast to their common type.
      */
     const char *args;
@@ -70,7 +70,7 @@ struct tl_sql_function {
 };
 
 /** Groups of functions, one file each; ended by an entry without name. */
-extern const tl_sql_function tl_fn_operators[], tl_fn_numbers[], tl_fn_text[], tl_fn_text_parts[], tl_fn_regex[], tl_fn_hash[], tl_fn_conditions[],
+extern const tl_sql_function tl_fn_operators[], tl_fn_numbers[], tl_fn_text[], tl_fn_text_parts[], tl_fn_regex[], tl_fn_hash[],
     tl_fn_times[], tl_fn_time_text[], tl_fn_collections[], tl_fn_json[];
 
 /** Next function of that name after `from` (NULL: first), NULL at the end. */
@@ -109,6 +109,11 @@ tl_status tl_kernel_end(tl_kernel *k);
 /** A kernel that is told row by row: fn appends to k->text, or sets *is_null. NULL rows of strict functions are not asked. */
 typedef tl_status (*tl_text_row_fn)(tl_kernel *k, int64_t i, bool *is_null);
 tl_status tl_kernel_text_rows(tl_kernel *k, tl_text_row_fn fn);
+
+/* ---- months ---- */
+
+/** Months later, on the same day or the month's last. */
+int64_t tl_sql__plus_months(int64_t days, int64_t months);
 
 /* ---- casts ---- */
 

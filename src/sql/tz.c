@@ -297,6 +297,23 @@ static bool is_safe_name(tl_bytes_view name)
     return true;
 }
 
+/** Java's old three-letter names that the system's files do not have, or have otherwise. */
+static const char *long_name(const char *name)
+{
+    static const char *const names[][2] = {
+        {"ACT", "Australia/Darwin"}, {"AET", "Australia/Sydney"},   {"AGT", "America/Argentina/Buenos_Aires"}, {"ART", "Africa/Cairo"},
+        {"AST", "America/Anchorage"}, {"BET", "America/Sao_Paulo"}, {"BST", "Asia/Dhaka"},                     {"CAT", "Africa/Harare"},
+        {"CNT", "America/St_Johns"}, {"CST", "America/Chicago"},    {"CTT", "Asia/Shanghai"},                  {"EAT", "Africa/Addis_Ababa"},
+        {"ECT", "Europe/Paris"},     {"IET", "America/Indiana/Indianapolis"}, {"IST", "Asia/Kolkata"},         {"JST", "Asia/Tokyo"},
+        {"MIT", "Pacific/Apia"},     {"NET", "Asia/Yerevan"},       {"NST", "Pacific/Auckland"},               {"PLT", "Asia/Karachi"},
+        {"PNT", "America/Phoenix"},  {"PRT", "America/Puerto_Rico"}, {"PST", "America/Los_Angeles"},           {"SST", "Pacific/Guadalcanal"},
+        {"VST", "Asia/Ho_Chi_Minh"}};
+    for (size_t i = 0; i < TL_ARRAY_LEN(names); i++)
+        if (strcmp(names[i][0], name) == 0)
+            return names[i][1];
+    return name;
+}
+
 static tl_tz *make_zone(const char *name)
 {
     tl_tz *zone = tl_calloc(1, sizeof *zone);
@@ -304,7 +321,7 @@ static tl_tz *make_zone(const char *name)
         zone_free(zone);
         return NULL;
     }
-    if (!parse_offset(name, &zone->first_offset) && !read_zone_file(name, zone)) {
+    if (!parse_offset(name, &zone->first_offset) && !read_zone_file(long_name(name), zone)) {
         zone_free(zone);
         return NULL;
     }
