@@ -163,8 +163,7 @@ static tl_status refresh_base(rounds *r, const tl_snapshot *latest, const tl_ent
     }
     if (status == TL_OK && incremental)
         status = tl_entries_merge(&r->base, /* drop_deletes= */ true, err);
-    if (status == TL_OK)
-        r->base_id = latest->id;
+    r->base_id = status == TL_OK ? latest->id : 0; /* 0: half of a base is none */
     tl_map_deinit(&partitions);
     return status;
 }
@@ -384,6 +383,16 @@ static tl_status gather(rounds *r, const tl_snapshot *latest, const tl_changes *
     return TL_OK;
 }
 
+/*
+ * Whether others committed since the round began. Publishing finds that out only while the snapshot of that number is there: a
+ * round so slow that it has expired again would fill the gap with a snapshot that nobody follows.
+ */
+static bool overtaken(const rounds *r)
+{
+    int64_t newest = 0;
+    return tl_snapshot_latest_id(r->table->fs, &r->table->paths, &newest, NULL) == TL_OK && newest > r->seen;
+}
+
 /* `*status` is set with OUTCOME_UNCLEAR; the return value only for what ends the commit. */
 static tl_status one_round(rounds *r, const tl_snapshot *latest, const tl_changes *changes, outcome *out, int64_t *id, tl_status *unclear,
                            tl_error *err)
@@ -399,7 +408,10 @@ static tl_status one_round(rounds *r, const tl_snapshot *latest, const tl_change
         return status;
     }
     *id = snap->id;
-    *unclear = publish(r, snap, out, err);
+    if (overtaken(r))
+        *out = OUTCOME_LOST;
+    else
+        *unclear = publish(r, snap, out, err);
     if (*out == OUTCOME_LOST)
         remove_manifests(r->table, &r->files);
     else if (*out == OUTCOME_UNCLEAR)
@@ -466,7 +478,9 @@ static tl_status run(rounds *r, const tl_changes *changes, int64_t *snapshot_id,
         r->seen = latest == NULL ? 0 : latest->id;
         outcome out = OUTCOME_LOST;
         tl_status unclear = TL_OK;
-        TL_TRY(one_round(r, latest, changes, &out, snapshot_id, &unclear, err));
+        tl_status status = one_round(r, latest, changes, &out, snapshot_id, &unclear, err);
+        if (status != TL_OK && !(status == TL_E_NOT_FOUND && overtaken(r))) /* what it read may have expired meanwhile */
+            return status;
         if (out == OUTCOME_DONE) {
             if (r->leftovers.n > 0)
                 remove_manifests(r->table, &r->leftovers); /* earlier rounds did not get in: this one is the snapshot after `seen` */
