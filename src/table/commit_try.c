@@ -61,8 +61,10 @@ static tl_status manifest_format(const tl_table *table, tl_manifest_format *out,
 {
     const char *format = tl_table__option_or_default(&table->schema->options, "manifest.format");
     char name[256];
-    *out = strcasecmp(format, "parquet") == 0 ? TL_MANIFEST_PARQUET : TL_MANIFEST_AVRO;
-    if (*out == TL_MANIFEST_PARQUET || strcasecmp(format, "avro") == 0)
+    *out = strcasecmp(format, "parquet") == 0 ? TL_MANIFEST_PARQUET
+           : strcasecmp(format, "orc") == 0   ? TL_MANIFEST_ORC
+                                              : TL_MANIFEST_AVRO;
+    if (*out != TL_MANIFEST_AVRO || strcasecmp(format, "avro") == 0)
         return TL_OK;
     return tl_error_set(err, TL_E_UNSUPPORTED, "table %s: not supported: writing manifests in this format (option 'manifest.format' = '%s')",
                         tl_table__full_name(table, name), format);
@@ -140,29 +142,40 @@ static tl_status partitions_of(const tl_entries *entries, tl_map *out, tl_error 
     return TL_OK;
 }
 
-/* The live entries of the touched partitions; only what is new since the last round is read. */
+/* Bring the base from `base_id` to `latest` by what the snapshots in between changed. */
+static tl_status follow_base(rounds *r, const tl_snapshot *latest, const tl_map *partitions, tl_error *err)
+{
+    for (int64_t id = r->base_id + 1; id <= latest->id; id++) {
+        TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
+        TL_TRY(tl_snapshot_read(r->table->fs, &r->table->paths, id, &snap, err));
+        tl_scan scan;
+        tl_scan_init(&scan, TL_SCAN_DELTA, snap);
+        scan.partitions = partitions;
+        TL_TRY(tl_table__scan(r->table, &scan, &r->base, err));
+    }
+    return tl_entries_merge(&r->base, /* drop_deletes= */ true, err);
+}
+
+/*
+ * The live entries of the touched partitions; only what is new since the last round is read. If some of that has expired (the
+ * last round is long ago), the whole is read.
+ */
 static tl_status refresh_base(rounds *r, const tl_snapshot *latest, const tl_entries *delta, tl_error *err)
 {
     tl_map partitions = {0};
-    tl_scan scan;
-    tl_scan_init(&scan, TL_SCAN_ALL, latest);
-    scan.partitions = &partitions;
     tl_status status = partitions_of(delta, &partitions, err);
-    bool incremental = r->base_id > 0 && r->base_id <= latest->id;
-    if (status == TL_OK && !incremental) {
+    bool whole = r->base_id == 0 || r->base_id > latest->id;
+    if (status == TL_OK && !whole) {
+        status = follow_base(r, latest, &partitions, err);
+        whole = status == TL_E_NOT_FOUND;
+    }
+    if (whole && (status == TL_OK || status == TL_E_NOT_FOUND)) {
+        tl_scan scan;
         tl_entries_deinit(&r->base);
+        tl_scan_init(&scan, TL_SCAN_ALL, latest);
+        scan.partitions = &partitions;
         status = tl_table__scan(r->table, &scan, &r->base, err);
     }
-    for (int64_t id = r->base_id + 1; status == TL_OK && incremental && id <= latest->id; id++) {
-        TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
-        status = tl_snapshot_read(r->table->fs, &r->table->paths, id, &snap, err);
-        tl_scan_init(&scan, TL_SCAN_DELTA, snap);
-        scan.partitions = &partitions;
-        if (status == TL_OK)
-            status = tl_table__scan(r->table, &scan, &r->base, err);
-    }
-    if (status == TL_OK && incremental)
-        status = tl_entries_merge(&r->base, /* drop_deletes= */ true, err);
     r->base_id = status == TL_OK ? latest->id : 0; /* 0: half of a base is none */
     tl_map_deinit(&partitions);
     return status;
