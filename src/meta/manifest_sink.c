@@ -1,6 +1,6 @@
 /*
  * Writing manifests in the format that `manifest.format` names: records go straight into Avro, or are gathered into columns
- * of the record's ROW for Parquet. Counterpart of manifest_source.c.
+ * of the record's ROW for Parquet and ORC. Counterpart of manifest_source.c.
  */
 #include "meta/manifest_record.h"
 
@@ -9,7 +9,7 @@
 
 struct tl_meta__sink {
     tl_avro_writer *avro;
-    /* Parquet */
+    /* Parquet, ORC */
     const tl_avro_record *fields;
     const tl_type *type;
     tl_builder *rows;
@@ -98,7 +98,7 @@ static tl_status flush_rows(tl_meta__sink *s, tl_error *err)
 
 /* ---- by format ---- */
 
-static tl_status open_parquet(tl_meta__sink *s, const tl_manifest_writer *w, const char *path, tl_error *err)
+static tl_status open_columnar(const tl_format *format, tl_meta__sink *s, const tl_manifest_writer *w, const char *path, tl_error *err)
 {
     TL_TRY(tl_avro_record_type(s->fields, &s->type, err));
     int32_t ids[32];
@@ -112,7 +112,7 @@ static tl_status open_parquet(tl_meta__sink *s, const tl_manifest_writer *w, con
         .compression_level = w->zstd_level,
         .options = w->options,
     };
-    return tl_format_parquet.create(w->fs, path, &spec, &s->file, err);
+    return format->create(w->fs, path, &spec, &s->file, err);
 }
 
 tl_status tl_meta__sink_create(const tl_manifest_writer *w, const char *path, const tl_avro_record *fields, tl_meta__sink **out,
@@ -122,8 +122,8 @@ tl_status tl_meta__sink_create(const tl_manifest_writer *w, const char *path, co
     if (s == NULL)
         return tl_nomem(err, "manifest");
     s->fields = fields;
-    if (w->format == TL_MANIFEST_PARQUET)
-        TL_TRY(open_parquet(s, w, path, err));
+    if (w->format == TL_MANIFEST_PARQUET || w->format == TL_MANIFEST_ORC)
+        TL_TRY(open_columnar(w->format == TL_MANIFEST_ORC ? &tl_format_orc : &tl_format_parquet, s, w, path, err));
     else
         TL_TRY(tl_avro_writer_create(w->fs, path, fields, w->compression, w->zstd_level, &s->avro, err));
     *out = TL_STEAL(s);

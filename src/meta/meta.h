@@ -217,7 +217,7 @@ typedef bool (*tl_entry_filter)(void *ctx, tl_bytes_view partition, int32_t buck
 tl_status tl_manifest_read(tl_fs *fs, const tl_paths *paths, const char *name, int64_t bytes, tl_entry_filter filter, void *ctx,
                            tl_entries *out, tl_error *err);
 
-typedef enum tl_manifest_format { TL_MANIFEST_AVRO, TL_MANIFEST_PARQUET } tl_manifest_format;
+typedef enum tl_manifest_format { TL_MANIFEST_AVRO, TL_MANIFEST_PARQUET, TL_MANIFEST_ORC } tl_manifest_format;
 
 /** Names, format and compression of the manifests that one committer writes. */
 typedef struct tl_manifest_writer {
