@@ -215,7 +215,9 @@ static void formats_are_found_by_name_and_by_file(void **state)
     assert_ptr_equal(format, &tl_format_parquet);
     assert_ok(tl_format_find("AVRO", &format, &err), &err);
     assert_ptr_equal(format, &tl_format_avro);
-    assert_fails(tl_format_find("orc", &format, &err), TL_E_UNSUPPORTED, &err, "'orc'");
+    assert_ok(tl_format_find("orc", &format, &err), &err);
+    assert_ptr_equal(format, &tl_format_orc);
+    assert_fails(tl_format_find("lance", &format, &err), TL_E_UNSUPPORTED, &err, "'lance'");
     assert_fails(tl_format_find("exe", &format, &err), TL_E_INVALID, &err, "'exe'");
     assert_ok(tl_format_of_file("/a.b/data-1-2.zstd.parquet", &format, &err), &err);
     assert_ptr_equal(format, &tl_format_parquet);

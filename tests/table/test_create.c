@@ -156,8 +156,6 @@ static void features_that_are_not_there_are_named(void **state)
         {"p INT, k INT, v INT", "k", "p", "bucket=-1", "cross-partition"},
         {KV, "k", NULL, "bucket=1,deletion-vectors.enabled=true", "deletion vectors"},
         {KV, NULL, NULL, "row-tracking.enabled=true", "row tracking"},
-        {KV, NULL, NULL, "manifest.format=orc", "manifest"},
-        {KV, "k", NULL, "bucket=1,file.format=orc", "orc"},
         {KV, "k", NULL, "bucket=1,changelog.num-retained.min=100", "changelog"},
     };
     for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
