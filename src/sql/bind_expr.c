@@ -833,8 +833,7 @@ static tl_status fit_signature(tl_binder *b, const tl_sql_function *fn, tl_expr 
                 return TL_OK;
         }
     }
-    (void)optional;
-    *fits = *p == '\0' || *p == '?' || *p == '*';
+    *fits = optional || *p == '\0' || *p == '?' || *p == '*';
     return TL_OK;
 }
 

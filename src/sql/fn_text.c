@@ -464,9 +464,9 @@ static tl_status pad_kernel(tl_kernel *k)
 }
 
 const tl_sql_function tl_fn_text[] = {
-    {.name = "UPPER", .args = "S", .result = "S", .kernel = case_kernel, .flags = TL_FN_SLOW},
-    {.name = "LOWER", .args = "S", .result = "S", .kernel = case_kernel, .flags = TL_FN_SLOW},
-    {.name = "INITCAP", .args = "S", .result = "S", .kernel = initcap_kernel, .flags = TL_FN_SLOW},
+    {.name = "UPPER", .args = "S", .result = "0", .kernel = case_kernel, .flags = TL_FN_SLOW},
+    {.name = "LOWER", .args = "S", .result = "0", .kernel = case_kernel, .flags = TL_FN_SLOW},
+    {.name = "INITCAP", .args = "S", .result = "0", .kernel = initcap_kernel, .flags = TL_FN_SLOW},
     {.name = "CHAR_LENGTH", .args = "S", .result = "I", .kernel = length_kernel},
     {.name = "CHARACTER_LENGTH", .args = "S", .result = "I", .kernel = length_kernel},
     {.name = "OCTET_LENGTH", .args = "S", .result = "I", .kernel = octet_length_kernel},
