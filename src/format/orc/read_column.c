@@ -376,9 +376,28 @@ static tl_status read_words(tl_orc_node *node, tl_column *col, int64_t n, const 
     return TL_OK;
 }
 
+/* CHAR is padded with blanks in the file; readers take them off again. Java: TreeReaderFactory.CharTreeReader. */
+static void trim_right(tl_column *col, int64_t n)
+{
+    int32_t from = 0, to = 0; /* of the value as it lay, and as it comes to lie */
+    for (int64_t i = 0; i < n; i++) {
+        int32_t end = col->offsets[i + 1], len = end - from;
+        while (len > 0 && col->data[from + len - 1] == ' ')
+            len--;
+        if (len > 0)
+            memmove(col->data + to, col->data + from, (size_t)len);
+        to += len;
+        from = end;
+        col->offsets[i + 1] = to;
+    }
+}
+
 static tl_status read_bytes(tl_orc_node *node, tl_column *col, int64_t n, const uint8_t *valid, int64_t k, tl_error *err)
 {
-    return node->is_dictionary ? read_words(node, col, n, valid, k, err) : read_direct(node, col, n, valid, k, err);
+    TL_TRY(node->is_dictionary ? read_words(node, col, n, valid, k, err) : read_direct(node, col, n, valid, k, err));
+    if (node->type->kind == TL_ORC_CHAR)
+        trim_right(col, n);
+    return TL_OK;
 }
 
 /* ---- nested ---- */
