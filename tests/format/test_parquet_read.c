@@ -615,8 +615,8 @@ static void damaged_files_never_crash_the_reader(void **state)
     static const char *const options[] = {
         "parquet.page.row.count.limit=40;parquet.page.write-checksum.enabled=false",
         "parquet.page.row.count.limit=40;parquet.enable.dictionary=false;parquet.compression=uncompressed",
-        "parquet.writer.version=v2;parquet.enable.dictionary=false;parquet.compression=uncompressed;parquet.bloom.filter."
-        "enabled=true",
+        ("parquet.writer.version=v2;parquet.enable.dictionary=false;parquet.compression=uncompressed;"
+         "parquet.bloom.filter.enabled=true"),
         "parquet.compression=uncompressed",
     };
     uint64_t rng = test_seed(11);
