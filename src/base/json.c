@@ -264,6 +264,18 @@ tl_status tl_json_parse(tl_arena *arena, tl_bytes_view text, const tl_json **out
     return TL_OK;
 }
 
+tl_status tl_json_parse_first(tl_arena *arena, tl_bytes_view text, const tl_json **out, tl_error *err)
+{
+    parser ps = {arena, text.data, text.data, text.data + text.len, err, 0};
+    tl_json *node;
+    TL_TRY(parse_value(&ps, &node));
+    bool is_word = node->kind < TL_JSON_STRING;
+    if (is_word && ps.p < ps.end && *ps.p != ' ' && *ps.p != '\t' && *ps.p != '\n' && *ps.p != '\r')
+        return fail(&ps, "text directly behind a number or word");
+    *out = node;
+    return TL_OK;
+}
+
 const tl_json *tl_json_get(const tl_json *object, const char *name)
 {
     if (object == NULL || object->kind != TL_JSON_OBJECT)

@@ -87,6 +87,8 @@ tl_status tl_bind__nullable(tl_binder *b, const tl_type *type, bool nullable, co
 tl_status tl_bind__row_type(tl_binder *b, const char *const *names, const tl_type *const *types, int32_t n, const tl_type **out);
 /** The type that both fit into (CASE, UNION, IN, …); NULL in *out if there is none. */
 tl_status tl_bind__common_type(tl_binder *b, const tl_type *a, const tl_type *c, const tl_type **out);
+/** The same for comparisons, COALESCE, GREATEST and LEAST: FLOAT and DOUBLE are DOUBLE, where else the first wins. */
+tl_status tl_bind__wider_type(tl_binder *b, const tl_type *a, const tl_type *c, const tl_type **out);
 /** Result of `a op c` for numbers; NULL in *out if the operands do not fit. */
 tl_status tl_bind__arithmetic_type(tl_binder *b, char op, const tl_type *a, const tl_type *c, const tl_type **out);
 tl_status tl_bind__decimal(tl_binder *b, int32_t precision, int32_t scale, bool nullable, const tl_type **out);

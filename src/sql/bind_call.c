@@ -267,23 +267,21 @@ static tl_status only_if(tl_binder *b, tl_expr *condition, tl_expr *value, const
     return tl_bind__case(b, args, 3, ast, out);
 }
 
-/**
- * AVG(x) = SUM(x) / COUNT(x): integers sum up as BIGINT and divide truncating, decimals as DECIMAL(38, s) to the scale of AVG, FLOAT
- * and DOUBLE as DOUBLE; the type is the argument's (decimals: DECIMAL(38, max(6, s))).
- */
+/** The type of AVG and of deviations: the argument's; decimals have all digits and a scale of 6 at least. */
+static tl_status average_type(tl_binder *b, const tl_type *arg, const tl_type **out)
+{
+    if (arg->kind == TL_DECIMAL)
+        return tl_bind__decimal(b, 38, TL_MAX(arg->scale, 6), true, out);
+    return tl_bind__nullable(b, arg, true, out);
+}
+
+/** AVG(x) = SUM(x) / COUNT(x), where SUM has its usual type: that of an INT is an INT and wraps. */
 static tl_status bind_avg(tl_binder *b, const tl_bound_agg *like, tl_expr *x, bool is_over, const tl_ast *ast, tl_expr **out)
 {
-    const tl_type *wide, *type;
+    const tl_type *type;
     tl_expr *sum, *count, *zero, *condition, *value;
-    if (x->type->kind == TL_DECIMAL) {
-        TL_TRY(tl_bind__decimal(b, 38, x->type->scale, x->type->nullable, &wide));
-        TL_TRY(tl_bind__decimal(b, 38, TL_MAX(x->type->scale, 6), true, &type));
-    } else {
-        TL_TRY(tl_bind__simple_type(b, tl_sql__is_float(x->type) ? TL_DOUBLE : TL_BIGINT, x->type->nullable, 0, 0, &wide));
-        TL_TRY(tl_bind__nullable(b, x->type, true, &type));
-    }
-    TL_TRY(tl_bind__coerce(b, x, wide, &value));
-    TL_TRY(part(b, like, TL_AGG_SUM, value, is_over, ast, &sum));
+    TL_TRY(average_type(b, x->type, &type));
+    TL_TRY(part(b, like, TL_AGG_SUM, x, is_over, ast, &sum));
     TL_TRY(part(b, like, TL_AGG_COUNT, x, is_over, ast, &count));
     TL_TRY(tl_bind__int_literal(b, 0, ast, &zero));
     TL_TRY(tl_bind__compare(b, ">", count, zero, ast, &condition));
@@ -293,41 +291,33 @@ static tl_status bind_avg(tl_binder *b, const tl_bound_agg *like, tl_expr *x, bo
 }
 
 /**
- * Variances: (SUM(x * x) - SUM(x) * SUM(x) / COUNT(x)) / (COUNT(x) or COUNT(x) - 1), the deviation being its root. Calcite
- * computes it in DOUBLE for numbers that are no decimals (the result is cast back to the argument's type).
+ * (SUM(x * x) - SUM(x) * SUM(x) / COUNT(x)) / (COUNT(x), or COUNT(x) - 1 if that is not 0), all in the type of the result, as
+ * Calcite has it: integers wrap and divide truncating. The deviation is the root.
  */
 static tl_status bind_variance(tl_binder *b, const char *name, const tl_bound_agg *like, tl_expr *x, bool is_over, const tl_ast *ast, tl_expr **out)
 {
     bool is_sample = strcmp(name, "STDDEV") == 0 || strcmp(name, "STDDEV_SAMP") == 0 || strcmp(name, "VAR_SAMP") == 0 || strcmp(name, "VARIANCE") == 0;
     bool is_root = strncmp(name, "STDDEV", 6) == 0;
-    const tl_type *type, *real;
-    TL_TRY(tl_bind__nullable(b, x->type, true, &type));
-    TL_TRY(tl_bind__simple_type(b, TL_DOUBLE, x->type->nullable, 0, 0, &real));
-    tl_expr *value, *square, *sums, *sum, *count, *n, *one, *condition;
-    TL_TRY(tl_bind__coerce(b, x, real, &value));
+    const tl_type *type;
+    TL_TRY(average_type(b, x->type, &type));
+    tl_expr *value, *square, *sums, *sum, *count, *one, *condition;
+    TL_TRY(tl_bind__coerce(b, x, type, &value));
     TL_TRY(binary(b, "*", value, value, ast, &square));
     TL_TRY(part(b, like, TL_AGG_SUM, square, is_over, ast, &sums));
     TL_TRY(part(b, like, TL_AGG_SUM, value, is_over, ast, &sum));
     TL_TRY(part(b, like, TL_AGG_COUNT, x, is_over, ast, &count));
-    TL_TRY(tl_bind__coerce(b, count, real, &n));
+    TL_TRY(tl_bind__coerce(b, sums, type, &sums));
+    TL_TRY(tl_bind__coerce(b, sum, type, &sum));
     TL_TRY(binary(b, "*", sum, sum, ast, &square));
-    TL_TRY(binary(b, "/", square, n, ast, &square));
-    TL_TRY(binary(b, "-", sums, square, ast, &value));
     TL_TRY(tl_bind__int_literal(b, is_sample, ast, &one));
     TL_TRY(tl_bind__compare(b, ">", count, one, ast, &condition));
-    if (is_sample) {
-        TL_TRY(tl_bind__coerce(b, one, real, &one));
-        TL_TRY(binary(b, "-", n, one, ast, &n));
-    }
-    TL_TRY(binary(b, "/", value, n, ast, &value));
-    if (is_root) {
-        tl_expr *half;
-        TL_TRY(tl_bind__int_literal(b, 0, ast, &half));
-        TL_TRY(tl_bind__coerce(b, half, real, &half));
-        tl_expr *both[2] = {value, half};
-        TL_TRY(tl_bind__function(b, "GREATEST", both, 2, ast, &value)); /* rounding can leave a little below zero */
+    TL_TRY(binary(b, "/", square, count, ast, &square));
+    TL_TRY(binary(b, "-", sums, square, ast, &value));
+    if (is_sample)
+        TL_TRY(binary(b, "-", count, one, ast, &count));
+    TL_TRY(binary(b, "/", value, count, ast, &value));
+    if (is_root)
         TL_TRY(tl_bind__function(b, "SQRT", &value, 1, ast, &value));
-    }
     TL_TRY(only_if(b, condition, value, ast, &value));
     return tl_bind__coerce(b, value, type, out);
 }
@@ -527,7 +517,7 @@ static tl_status bind_coalesce(tl_binder *b, const tl_ast *ast, tl_expr **out)
     bool nullable = true;
     for (int32_t i = 0; i < n; i++) {
         const tl_type *next;
-        TL_TRY(tl_bind__common_type(b, common, args[i]->type, &next));
+        TL_TRY(tl_bind__wider_type(b, common, args[i]->type, &next));
         if (next == NULL)
             return BIND_ERROR(b, ast, "the arguments of %s have no common type: %s and %s", ast->text, tl_bind__type_text(b, common),
                               tl_bind__type_text(b, args[i]->type));

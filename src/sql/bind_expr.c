@@ -408,7 +408,7 @@ static tl_status comparable(tl_binder *b, tl_expr **left, tl_expr **right, bool 
     else if (tl_sql__is_text((*left)->type) && is_time_point((*right)->type))
         common = (*right)->type;
     else
-        TL_TRY(tl_bind__common_type(b, (*left)->type, (*right)->type, &common));
+        TL_TRY(tl_bind__wider_type(b, (*left)->type, (*right)->type, &common));
     *good = common != NULL;
     if (common == NULL || (tl_sql__is_text((*left)->type) && tl_sql__is_text((*right)->type)))
         return TL_OK;
@@ -740,6 +740,8 @@ static tl_status bind_index(tl_binder *b, const tl_ast *ast, tl_expr **out)
     TL_TRY(tl_bind__expr(b, ast->kid[1], &args[1]));
     if (args[0]->type->kind == TL_MAP)
         TL_TRY(tl_bind__coerce(b, args[1], args[0]->type->fields[0].type, &args[1]));
+    else if (args[1]->kind == TL_EXPR_LITERAL && args[1]->type->kind == TL_INT && !tl_col_is_null(args[1]->literal, 0) && tl_col_i32(args[1]->literal, 0) < 1)
+        return BIND_ERROR(b, ast, "Array element access needs an index starting at 1 but was %d.", (int)tl_col_i32(args[1]->literal, 0));
     return tl_bind__function(b, "$INDEX", args, 2, ast, out);
 }
 
@@ -876,6 +878,11 @@ static tl_status unify_arguments(tl_binder *b, const tl_sql_function *fn, tl_exp
     for (const char *p = fn->args; p < eq; p++)
         from -= *p == '?';
     const tl_type *common;
+    for (int32_t i = from + 1; i < n; i++) {
+        TL_TRY(tl_bind__wider_type(b, args[from]->type, args[i]->type, &common));
+        if (common != NULL && common->kind == TL_DOUBLE)
+            TL_TRY(tl_bind__coerce(b, args[from], common, &args[from]));
+    }
     return coerce_all(b, args + from, n - from, 0, 1, "the arguments", at, &common);
 }
 

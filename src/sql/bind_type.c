@@ -293,9 +293,9 @@ tl_status tl_bind__arithmetic_type(tl_binder *b, char op, const tl_type *x, cons
     if (!tl_sql__is_numeric(x) || !tl_sql__is_numeric(y))
         return TL_OK;
     bool nullable = x->nullable || y->nullable;
-    if (tl_sql__is_float(x) || tl_sql__is_float(y)) {
-        bool single = x->kind != TL_DOUBLE && y->kind != TL_DOUBLE && x->kind != TL_DECIMAL && y->kind != TL_DECIMAL;
-        return tl_bind__simple_type(b, single ? TL_FLOAT : TL_DOUBLE, nullable, 0, 0, out);
+    if (tl_sql__is_float(x) || tl_sql__is_float(y)) { /* of FLOAT and DOUBLE the first wins */
+        bool decimal = x->kind == TL_DECIMAL || y->kind == TL_DECIMAL;
+        return tl_bind__simple_type(b, decimal ? TL_DOUBLE : tl_sql__is_float(x) ? x->kind : y->kind, nullable, 0, 0, out);
     }
     if (x->kind == TL_DECIMAL || y->kind == TL_DECIMAL)
         return decimal_arithmetic(b, op, x, y, nullable, out);
@@ -389,6 +389,13 @@ tl_status tl_bind__common_type(tl_binder *b, const tl_type *x, const tl_type *y,
     if (x->kind == y->kind && x->n_fields > 0)
         return common_nested(b, x, y, nullable, out);
     return TL_OK;
+}
+
+tl_status tl_bind__wider_type(tl_binder *b, const tl_type *x, const tl_type *y, const tl_type **out)
+{
+    if (tl_sql__is_float(x) && tl_sql__is_float(y) && x->kind != y->kind)
+        return tl_bind__simple_type(b, TL_DOUBLE, x->nullable || y->nullable, 0, 0, out);
+    return tl_bind__common_type(b, x, y, out);
 }
 
 /* ---- casts ---- */

@@ -227,28 +227,55 @@ bool tl_cast__parse_date(tl_bytes_view text, int32_t *days)
     return date_of(y, m, d, days);
 }
 
+/** Milliseconds of digits behind the point, rounded by the fourth; what is no digit counts as 0. */
+static int32_t fraction_of(tl_bytes_view v)
+{
+    int32_t ms = 0, scale = 100;
+    for (size_t i = 0; i < v.len && scale > 0; i++, scale /= 10) {
+        ms += (v.data[i] >= '0' && v.data[i] <= '9' ? v.data[i] - '0' : 0) * scale;
+        if (scale == 1 && i + 1 < v.len && v.data[i + 1] >= '5')
+            ms++;
+    }
+    return ms;
+}
+
+/** [+-]hh[:mm] behind a time: what is to be added to it, in minutes; the text is cut before it. */
+static bool take_offset(tl_bytes_view *text, int32_t *minutes)
+{
+    *minutes = 0;
+    const uint8_t *sign = text->len > 0 ? memchr(text->data, '-', text->len) : NULL;
+    int32_t direction = sign != NULL ? -1 : 1, h, m = 0;
+    if (sign == NULL)
+        sign = text->len > 0 ? memchr(text->data, '+', text->len) : NULL;
+    if (sign == NULL)
+        return true;
+    tl_bytes_view rest = {sign + 1, text->len - (size_t)(sign + 1 - text->data)}, hours;
+    text->len = (size_t)(sign - text->data);
+    bool has_minutes = take_until(&rest, ':', &hours);
+    if (!all_digits(hours, &h) || (has_minutes && !all_digits(trim_java(rest), &m)) || h > 99 || m > 99)
+        return false;
+    *minutes = direction * (h * 60 + m);
+    return true;
+}
+
+/** h[:m[:s[.f]]][+-hh[:mm]]; parts may be larger than a clock's as long as the sum is a time of day. */
 bool tl_cast__parse_time(tl_bytes_view text, int32_t *millis)
 {
-    tl_bytes_view hour, minute = {NULL, 0}, second = {NULL, 0}, fraction = {NULL, 0};
-    int32_t h, m = 0, s = 0, f = 0;
+    tl_bytes_view hour, minute = {NULL, 0}, second = {NULL, 0};
+    int32_t h, m = 0, s = 0, f = 0, offset;
+    if (!take_offset(&text, &offset))
+        return false;
     bool has_minute = take_until(&text, ':', &hour);
     bool has_second = has_minute && take_until(&text, ':', &minute);
     bool has_fraction = has_second && take_until(&text, '.', &second);
     if (has_fraction)
-        fraction = trim_java(text);
+        f = fraction_of(trim_java(text));
     if (!all_digits(hour, &h) || (has_minute && !all_digits(minute, &m)) || (has_second && !all_digits(second, &s)))
         return false;
-    if (has_fraction) {
-        int32_t scale = 100;
-        for (size_t i = 0; i < fraction.len; i++, scale /= 10) {
-            if (fraction.data[i] < '0' || fraction.data[i] > '9')
-                return false;
-            f += (fraction.data[i] - '0') * scale;
-        }
-    }
-    if (h > 23 || m > 59 || s > 59)
+    int64_t ms = (((int64_t)h * 60 + m + offset) * 60 + s) * 1000 + f;
+    if (ms < 0 || ms >= 86400000)
         return false;
-    *millis = ((h * 60 + m) * 60 + s) * 1000 + f;
+    *millis = (int32_t)ms;
     return true;
 }
 
@@ -276,7 +303,7 @@ static bool take_char(cursor *c, char ch)
     return true;
 }
 
-/** yyyy-[m]m-[d]d[ [h]h:[m]m:[s]s[.fraction of up to nine digits]]. */
+/** yyyy-[m]m-[d]d[ [h]h:[m]m:[s]s[.fraction of up to nine digits]]; a day up to 31 is clipped to its month. */
 bool tl_cast__parse_timestamp(tl_bytes_view text, int64_t *millis, int32_t *nanos)
 {
     cursor c = {text.data, text.data + text.len};
@@ -294,6 +321,8 @@ bool tl_cast__parse_timestamp(tl_bytes_view text, int64_t *millis, int32_t *nano
                 fraction += (*c.p - '0') * scale;
         }
     }
+    while (d > 28 && d <= 31 && mo >= 1 && mo <= 12 && !date_of(y, mo, d, &days))
+        d--;
     if (c.p != c.end || h > 23 || mi > 59 || s > 59 || !date_of(y, mo, d, &days))
         return false;
     *millis = (int64_t)days * 86400000 + ((h * 60 + mi) * 60 + s) * INT64_C(1000) + fraction / 1000000;

@@ -117,40 +117,56 @@ static tl_status multiset_rule(tl_binder *b, const tl_sql_function *fn, tl_expr 
 
 /* ---- making ---- */
 
+/** Keys of each row once, later ones win. */
+static tl_status map_rows(tl_kernel *k, tl_nested *o, const tl_column *const *keys)
+{
+    uint32_t pairs = (uint32_t)k->n_args / 2;
+    tl_elements seen = {0};
+    tl_status status = TL_OK;
+    for (int64_t i = 0; i < k->n && status == TL_OK; i++) {
+        status = tl_elements_reset(&seen, keys, pairs, k->err);
+        for (uint32_t p = 0; p < pairs && status == TL_OK; p++)
+            status = tl_nested_add_unique(o, &seen, p, i);
+        tl_nested_end(o);
+    }
+    tl_elements_deinit(&seen);
+    return status;
+}
+
+/** References are shared by keys and values: constants (one row) are spread out first. */
+static tl_status spread_constants(tl_kernel *k, tl_column **spread)
+{
+    for (int32_t a = 0; a < k->n_args; a++) {
+        if (k->args[a].step == 0)
+            TL_TRY(tl_column_repeat(k->args[a].col, 0, k->n, &spread[a], k->err));
+        else
+            spread[a] = tl_column_ref(k->args[a].col);
+    }
+    return TL_OK;
+}
+
 static tl_status map_kernel(tl_kernel *k)
 {
     int32_t pairs = k->n_args / 2;
-    const tl_column **srcs = tl_alloc((size_t)k->n_args * sizeof *srcs);
-    if (srcs == NULL)
+    tl_column **spread = tl_calloc((size_t)k->n_args * 2, sizeof *spread);
+    if (spread == NULL)
         return tl_nomem(k->err, "batch");
-    tl_nested o;
-    tl_status status = tl_nested_init(&o, k);
-    for (int32_t p = 0; p < pairs; p++) {
-        srcs[p] = k->args[2 * p].col;
-        srcs[pairs + p] = k->args[2 * p + 1].col;
-    }
-    /* References are shared by keys and values, so constants (one row) are spread out first. */
-    tl_column **spread = tl_calloc((size_t)k->n_args, sizeof *spread);
-    if (spread == NULL && status == TL_OK)
-        status = tl_nomem(k->err, "batch");
-    for (int32_t a = 0; a < k->n_args && status == TL_OK; a++) {
-        if (k->args[a].step != 0)
-            continue;
-        status = tl_column_repeat(k->args[a].col, 0, k->n, &spread[a], k->err);
+    tl_column **srcs = spread + k->n_args; /* keys, then values; borrowed */
+    tl_nested o = {0};
+    tl_status status = spread_constants(k, spread);
+    for (int32_t a = 0; a < k->n_args; a++)
         srcs[a % 2 * pairs + a / 2] = spread[a];
-    }
-    for (int64_t i = 0; i < k->n && status == TL_OK; i++) {
-        for (int32_t p = 0; p < pairs && status == TL_OK; p++)
-            status = tl_nested_add(&o, (uint32_t)p, i);
-        tl_nested_end(&o);
-    }
+    const tl_column *const *keys = (const tl_column *const *)srcs;
     if (status == TL_OK)
-        status = tl_nested_finish(&o, (const tl_column *const *const[]){srcs, srcs + pairs});
+        status = tl_nested_init(&o, k);
+    if (status == TL_OK)
+        status = map_rows(k, &o, keys);
+    if (status == TL_OK)
+        status = tl_nested_finish(&o, (const tl_column *const *const[]){keys, keys + pairs});
     tl_nested_deinit(&o);
-    for (int32_t a = 0; spread != NULL && a < k->n_args; a++)
+    for (int32_t a = 0; a < k->n_args; a++)
         tl_column_unref(spread[a]);
     tl_free(spread);
-    tl_free(srcs);
     return status;
 }
 
@@ -204,7 +220,7 @@ static tl_status union_rows(tl_kernel *k, tl_nested *o, tl_elements *seen, const
             tl_nested_end_null(o);
             continue;
         }
-        int64_t total = 0, base = o->n;
+        int64_t total = 0;
         int32_t from, to;
         for (int32_t a = 0; a < k->n_args; a++) {
             tl_nested_range(&k->args[a], i, &from, &to);
@@ -213,14 +229,8 @@ static tl_status union_rows(tl_kernel *k, tl_nested *o, tl_elements *seen, const
         TL_TRY(tl_elements_reset(seen, keys, total, k->err));
         for (int32_t a = 0; a < k->n_args; a++) {
             tl_nested_range(&k->args[a], i, &from, &to);
-            for (int32_t e = from; e < to; e++) {
-                bool is_new;
-                uint32_t at = tl_elements_add(seen, (uint32_t)a, e, &is_new);
-                if (is_new)
-                    TL_TRY(tl_nested_add(o, (uint32_t)a, e));
-                else
-                    o->refs[base + at] = (tl_rowref){(uint32_t)a, (uint32_t)e};
-            }
+            for (int32_t e = from; e < to; e++)
+                TL_TRY(tl_nested_add_unique(o, seen, (uint32_t)a, e));
         }
         tl_nested_end(o);
     }
@@ -317,6 +327,7 @@ static tl_status entries_kernel(tl_kernel *k)
 typedef struct pieces {
     tl_builder *builder[2]; /* keys, values */
     int64_t n;
+    int64_t *ends; /* of each row's pieces */
 } pieces;
 
 static tl_status add_piece(tl_kernel *k, tl_builder *builder, const void *data, size_t bytes)
@@ -325,12 +336,13 @@ static tl_status add_piece(tl_kernel *k, tl_builder *builder, const void *data, 
     return status == TL_OK ? TL_OK : tl_builder_error(builder, status, k->err);
 }
 
-static tl_status next_piece(tl_nested *o, pieces *p)
+static tl_status add_single(tl_kernel *k, pieces *p, const void *data, size_t bytes)
 {
-    return tl_nested_add(o, 0, p->n++);
+    p->n++;
+    return add_piece(k, p->builder[0], data, bytes);
 }
 
-static tl_status split_units(tl_kernel *k, tl_nested *o, pieces *p, tl_bytes_view text)
+static tl_status split_units(tl_kernel *k, pieces *p, tl_bytes_view text)
 {
     uint16_t *units = NULL;
     size_t n = 0;
@@ -339,27 +351,24 @@ static tl_status split_units(tl_kernel *k, tl_nested *o, pieces *p, tl_bytes_vie
     tl_status status = TL_OK;
     for (size_t i = 0; i < n && status == TL_OK; i++) {
         tl_buf one = {0};
-        status = tl_text__append_utf16(&one, &units[i], 1) == TL_OK ? add_piece(k, p->builder[0], one.data, one.len) : tl_nomem(k->err, "text");
+        status = tl_text__append_utf16(&one, &units[i], 1) == TL_OK ? add_single(k, p, one.data, one.len) : tl_nomem(k->err, "text");
         tl_buf_deinit(&one);
-        if (status == TL_OK)
-            status = next_piece(o, p);
     }
     tl_free(units);
     return status;
 }
 
-static tl_status split_text(tl_kernel *k, tl_nested *o, pieces *p, int64_t i)
+static tl_status split_text(tl_kernel *k, pieces *p, int64_t i)
 {
     tl_bytes_view text = tl_vec_bytes(&k->args[0], i), separator = tl_vec_bytes(&k->args[1], i);
     if (text.len == 0)
         return TL_OK;
     if (separator.len == 0)
-        return split_units(k, o, p, text);
+        return split_units(k, p, text);
     size_t from = 0;
     for (;;) {
         size_t at = tl_text__find(text, separator, from), end = at == SIZE_MAX ? text.len : at;
-        TL_TRY(add_piece(k, p->builder[0], text.data + from, end - from));
-        TL_TRY(next_piece(o, p));
+        TL_TRY(add_single(k, p, text.data + from, end - from));
         if (at == SIZE_MAX)
             return TL_OK;
         from = at + separator.len;
@@ -384,7 +393,7 @@ static tl_status separator_of(tl_kernel *k, separators *s, int which, int64_t i)
 }
 
 /** One `key=value`: what stands before the first separator and behind it. */
-static tl_status add_pair(tl_kernel *k, tl_nested *o, pieces *p, separators *s, tl_bytes_view pair)
+static tl_status add_pair(tl_kernel *k, pieces *p, separators *s, tl_bytes_view pair)
 {
     size_t group[2];
     int n_groups;
@@ -392,14 +401,19 @@ static tl_status add_pair(tl_kernel *k, tl_nested *o, pieces *p, separators *s, 
     TL_TRY(tl_regex__find(s->regex[1], pair, 0, group, 1, &n_groups, &found, k->err));
     if (found && group[1] == 0)
         found = false;
-    TL_TRY(add_piece(k, p->builder[0], pair.data, found ? group[0] : pair.len));
-    TL_TRY(add_piece(k, p->builder[1], found ? pair.data + group[1] : NULL, found ? pair.len - group[1] : 0));
-    return next_piece(o, p);
+    p->n++;
+    TL_TRY(add_piece(k, p->builder[0], pair.len > 0 ? pair.data : (const uint8_t *)"", found ? group[0] : pair.len));
+    return add_piece(k, p->builder[1], found ? pair.data + group[1] : NULL, found ? pair.len - group[1] : 0);
 }
 
-static tl_status pairs_of_text(tl_kernel *k, tl_nested *o, pieces *p, separators *s, tl_bytes_view text)
+/** As Java's split(): empty pieces at the end are none. */
+static tl_status str_to_map(tl_kernel *k, pieces *p, separators *s, int64_t i)
 {
-    size_t from = 0, end = text.len;
+    tl_bytes_view text = tl_vec_bytes(&k->args[0], i);
+    size_t from = 0;
+    int64_t empty = 0; /* pieces that are empty so far */
+    TL_TRY(separator_of(k, s, 0, i));
+    TL_TRY(separator_of(k, s, 1, i));
     while (from < text.len) {
         size_t group[2] = {0, 0};
         int n_groups;
@@ -407,50 +421,69 @@ static tl_status pairs_of_text(tl_kernel *k, tl_nested *o, pieces *p, separators
         TL_TRY(tl_regex__find(s->regex[0], text, from, group, 1, &n_groups, &found, k->err));
         if (found && group[1] == group[0]) /* an empty match separates nothing here */
             found = false;
-        end = found ? group[0] : text.len;
-        TL_TRY(add_pair(k, o, p, s, (tl_bytes_view){text.data + from, end - from}));
+        size_t end = found ? group[0] : text.len;
+        if (end == from) {
+            empty++;
+        } else {
+            for (; empty > 0; empty--)
+                TL_TRY(add_pair(k, p, s, (tl_bytes_view){NULL, 0}));
+            TL_TRY(add_pair(k, p, s, (tl_bytes_view){text.data + from, end - from}));
+        }
         from = found ? group[1] : text.len;
     }
     return TL_OK;
 }
 
-static tl_status str_to_map(tl_kernel *k, tl_nested *o, pieces *p, separators *s, int64_t i)
-{
-    TL_TRY(separator_of(k, s, 0, i));
-    TL_TRY(separator_of(k, s, 1, i));
-    return pairs_of_text(k, o, p, s, tl_vec_bytes(&k->args[0], i));
-}
-
-static tl_status pieces_rows(tl_kernel *k, tl_nested *o, pieces *p)
+static tl_status cut_rows(tl_kernel *k, pieces *p)
 {
     separators s = {0};
     tl_status status = TL_OK;
     for (int64_t i = 0; i < k->n && status == TL_OK; i++) {
-        if (!tl_kernel_is_valid(k, i)) {
-            tl_nested_end_null(o);
-            continue;
-        }
-        status = k->type->kind == TL_MAP ? str_to_map(k, o, p, &s, i) : split_text(k, o, p, i);
-        tl_nested_end(o);
+        if (tl_kernel_is_valid(k, i))
+            status = k->type->kind == TL_MAP ? str_to_map(k, p, &s, i) : split_text(k, p, i);
+        p->ends[i] = p->n;
     }
     tl_regex__free(s.regex[0]);
     tl_regex__free(s.regex[1]);
     return status;
 }
 
+/** The lists over all pieces; keys of maps once. */
+static tl_status list_pieces(tl_kernel *k, const pieces *p, tl_nested *o, const tl_column *keys)
+{
+    bool map = k->type->kind == TL_MAP;
+    tl_elements seen = {0};
+    tl_status status = TL_OK;
+    for (int64_t i = 0, at = 0; i < k->n && status == TL_OK; i++) {
+        if (!tl_kernel_is_valid(k, i)) {
+            tl_nested_end_null(o);
+            continue;
+        }
+        if (map)
+            status = tl_elements_reset(&seen, &keys, p->ends[i] - at, k->err);
+        for (; at < p->ends[i] && status == TL_OK; at++)
+            status = map ? tl_nested_add_unique(o, &seen, 0, at) : tl_nested_add(o, 0, at);
+        tl_nested_end(o);
+    }
+    tl_elements_deinit(&seen);
+    return status;
+}
+
 static tl_status pieces_kernel(tl_kernel *k)
 {
     int n = k->type->kind == TL_MAP ? 2 : 1;
-    pieces p = {0};
+    pieces p = {.ends = tl_alloc(((size_t)k->n + 1) * sizeof *p.ends)};
     tl_column *cols[2] = {NULL, NULL};
-    tl_nested o;
-    tl_status status = tl_nested_init(&o, k);
+    tl_nested o = {0};
+    tl_status status = p.ends != NULL ? tl_nested_init(&o, k) : tl_nomem(k->err, "batch");
     for (int c = 0; c < n && status == TL_OK; c++)
         status = tl_builder_create(k->type->fields[c].type, &p.builder[c], k->err);
     if (status == TL_OK)
-        status = pieces_rows(k, &o, &p);
+        status = cut_rows(k, &p);
     for (int c = 0; c < n && status == TL_OK; c++)
         status = tl_builder_finish(p.builder[c], &cols[c], k->err);
+    if (status == TL_OK)
+        status = list_pieces(k, &p, &o, cols[0]);
     if (status == TL_OK)
         status = tl_nested_finish(&o, (const tl_column *const *const[]){(const tl_column *const *)&cols[0], (const tl_column *const *)&cols[1]});
     for (int c = 0; c < 2; c++) {
@@ -458,6 +491,7 @@ static tl_status pieces_kernel(tl_kernel *k)
         tl_column_unref(cols[c]);
     }
     tl_nested_deinit(&o);
+    tl_free(p.ends);
     return status;
 }
 

@@ -156,3 +156,13 @@ uint32_t tl_elements_add(tl_elements *set, uint32_t src, int64_t i, bool *is_new
     }
     return set->slots[slot] - 1;
 }
+
+tl_status tl_nested_add_unique(tl_nested *o, tl_elements *set, uint32_t src, int64_t i)
+{
+    bool is_new;
+    uint32_t at = tl_elements_add(set, src, i, &is_new);
+    if (is_new)
+        return tl_nested_add(o, src, i);
+    o->refs[o->offsets[o->row] + (int64_t)at] = (tl_rowref){src, (uint32_t)i};
+    return TL_OK;
+}

@@ -46,6 +46,9 @@ uint32_t tl_elements_find(const tl_elements *set, uint32_t src, int64_t i);
 /** The element's index; *is_new tells whether it was added now. */
 uint32_t tl_elements_add(tl_elements *set, uint32_t src, int64_t i, bool *is_new);
 
+/** Add to the open list unless the set has an equal element: then that one's place gets this one. The set began with the list. */
+tl_status tl_nested_add_unique(tl_nested *o, tl_elements *set, uint32_t src, int64_t i);
+
 /** Row i of a list column: its elements are [*from, *to) of children[0]. */
 static inline void tl_nested_range(const tl_vec *v, int64_t i, int32_t *from, int32_t *to)
 {
