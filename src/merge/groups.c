@@ -55,25 +55,51 @@ static bool is_run(const merge_call *call, const tl_rowref *refs, uint32_t *row)
     return true;
 }
 
+/* Sequence numbers of the records; sources without any give 0. */
+static tl_status gather_seqs(const merge_call *call, const tl_rowref *refs, int64_t *out)
+{
+    uint32_t n_sources = call->groups->n_sources, n = call->groups->n_groups;
+    TL_CLEANUP(tl_freep) const int64_t **seqs = tl_alloc(n_sources * sizeof *seqs);
+    bool all = true;
+    if (seqs == NULL)
+        return tl_nomem(call->err, "merge");
+    for (uint32_t k = 0; k < n_sources; k++) {
+        seqs[k] = call->groups->sources[k]->seq;
+        all = all && seqs[k] != NULL;
+    }
+    for (uint32_t g = 0; g < n; g++)
+        out[g] = all || seqs[refs[g].src] != NULL ? seqs[refs[g].src][refs[g].row] : 0;
+    return TL_OK;
+}
+
+static bool any_kinds(const merge_call *call)
+{
+    bool any = false;
+    for (uint32_t k = 0; k < call->groups->n_sources; k++)
+        any = any || call->row_kinds[k] != NULL;
+    return any;
+}
+
 static tl_status records_result(const merge_call *call, const tl_rowref *refs, tl_batch *batch)
 {
     size_t n = call->groups->n_groups;
     batch->seq = tl_alloc(n * sizeof *batch->seq);
-    uint8_t *kinds = tl_alloc(n), any = 0;
-    if (batch->seq == NULL || kinds == NULL) {
-        tl_free(kinds);
+    if (batch->seq == NULL)
         return tl_nomem(call->err, "merge");
-    }
-    batch->row_kind = kinds;
+    TL_TRY(gather_seqs(call, refs, batch->seq));
+    if (!any_kinds(call))
+        return TL_OK;
+    uint8_t *kinds = tl_alloc(n), any = 0;
+    if (kinds == NULL)
+        return tl_nomem(call->err, "merge");
     for (size_t g = 0; g < n; g++) {
-        batch->seq[g] = merge_seq(call, refs[g]);
         kinds[g] = merge_kind(call, refs[g]);
         any |= kinds[g];
     }
-    if (any == TL_KIND_INSERT) {
+    if (any == TL_KIND_INSERT)
         tl_free(kinds);
-        batch->row_kind = NULL;
-    }
+    else
+        batch->row_kind = kinds;
     return TL_OK;
 }
 
