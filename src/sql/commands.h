@@ -32,6 +32,24 @@ tl_status tl_sql__alter_table(tl_binder *b, const tl_ast *ast);
 tl_status tl_sql__update(tl_binder *b, const tl_ast *ast);
 tl_status tl_sql__delete(tl_binder *b, const tl_ast *ast);
 tl_status tl_sql__truncate(tl_binder *b, const tl_ast *ast);
+/** All rows of a reader (taken over, also on failure) with one kind. */
+tl_status tl_sql__with_kind(tl_reader *in, uint8_t kind, tl_reader **out, tl_error *err);
+
+/* merge_into.c */
+typedef struct tl_merge_into_spec {
+    const tl_sql_table *target;
+    const char *target_path;  /* db.table, as given */
+    const char *target_alias; /* NULL: the table's name */
+    const char *source_sqls;  /* statements to run before, parted by `;`; NULL: none */
+    const char *source_table; /* a name: maybe of a view */
+    const char *condition;
+    const char *matched_upsert_condition, *matched_upsert_setting;
+    const char *insert_condition, *insert_values;
+    const char *matched_delete_condition;
+    const char *unmatched_upsert_condition, *unmatched_upsert_setting, *unmatched_delete_condition; /* BY SOURCE */
+} tl_merge_into_spec;
+/** CALL sys.merge_into: one commit. Texts are NULL where the call has none. */
+tl_status tl_sql__merge_into(tl_binder *b, const tl_ast *at, const tl_merge_into_spec *spec);
 
 /* procedures.c */
 tl_status tl_sql__call_procedure(tl_binder *b, const tl_ast *ast, tl_reader **out);

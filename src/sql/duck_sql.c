@@ -617,15 +617,19 @@ static tl_status emit_ranking(emitter *e, const tl_agg_call *c, const tl_over *o
         NOMEM(e, tl_buf_append_str(out, " AS INTEGER)"));
         return TL_OK;
     }
+    /* The default stands for a NULL at the distance too, not only for a row that is not there. */
+    if (c->n_args == 2)
+        NOMEM(e, tl_buf_append_str(out, "coalesce("));
     NOMEM(e, tl_buf_append_str(out, c->kind == TL_AGG_LAG ? "lag(" : "lead("));
     TL_TRY(emit_column(e, in, c->args[0], out));
-    NOMEM(e, tl_buf_appendf(out, ", %lld", (long long)c->number));
+    NOMEM(e, tl_buf_appendf(out, ", %lld)", (long long)c->number));
+    TL_TRY(emit_over_clause(e, o, false, in, out));
     if (c->n_args == 2) {
         NOMEM(e, tl_buf_append_str(out, ", "));
         TL_TRY(emit_column(e, in, c->args[1], out));
+        NOMEM(e, tl_buf_append_str(out, ")"));
     }
-    NOMEM(e, tl_buf_append_str(out, ")"));
-    return emit_over_clause(e, o, false, in, out);
+    return TL_OK;
 }
 
 /** Parts of one call of a window: as of an aggregate, each with OVER. */

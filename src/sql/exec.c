@@ -288,33 +288,53 @@ static tl_status open_limit(tl_sql_session *session, const tl_sql_env *env, cons
 
 /* ---- all ---- */
 
-static bool uses_subquery(const tl_plan *plan)
+/** Whether the node's own expressions have a node of a kind (TL_EXPR_SUBQUERY, TL_EXPR_OUTER). */
+static bool uses(const tl_plan *plan, tl_expr_kind kind)
 {
-    if (plan->condition != NULL && tl_expr__has_kind(plan->condition, TL_EXPR_SUBQUERY))
+    if (plan->condition != NULL && tl_expr__has_kind(plan->condition, (int)kind))
         return true;
     for (int32_t i = 0; plan->kind == TL_PLAN_PROJECT && i < plan->type->n_fields; i++)
-        if (tl_expr__has_kind(plan->exprs[i], TL_EXPR_SUBQUERY))
+        if (tl_expr__has_kind(plan->exprs[i], (int)kind))
+            return true;
+    return false;
+}
+
+/** Whether the tree reads columns of a query around it. */
+static bool is_correlated(const tl_plan *plan)
+{
+    if (uses(plan, TL_EXPR_OUTER))
+        return true;
+    for (int32_t i = 0; i < plan->n_inputs; i++)
+        if (is_correlated(plan->inputs[i]))
             return true;
     return false;
 }
 
 bool tl_exec__needs_engine(const tl_plan *plan)
 {
+    bool needs;
     switch (plan->kind) {
     case TL_PLAN_SCAN:
     case TL_PLAN_VALUES:
     case TL_PLAN_WATERMARK:
     case TL_PLAN_UNION:
-        return false;
+    case TL_PLAN_UNNEST:
+    case TL_PLAN_WINDOW:
+        needs = false;
+        break;
     case TL_PLAN_FILTER:
-        return uses_subquery(plan);
+        needs = uses(plan, TL_EXPR_SUBQUERY);
+        break;
     case TL_PLAN_PROJECT:
-        return uses_subquery(plan) || (plan->inputs[0]->kind == TL_PLAN_FILTER && uses_subquery(plan->inputs[0]));
+        needs = uses(plan, TL_EXPR_SUBQUERY) || (plan->inputs[0]->kind == TL_PLAN_FILTER && uses(plan->inputs[0], TL_EXPR_SUBQUERY));
+        break;
     case TL_PLAN_SORT:
-        return plan->n_sort > 0;
+        needs = plan->n_sort > 0;
+        break;
     default:
         return true;
     }
+    return needs || is_correlated(plan);
 }
 
 tl_status tl_exec__open(tl_sql_session *session, const tl_sql_env *env, const tl_plan *plan, tl_reader **out, tl_error *err)
@@ -332,6 +352,9 @@ tl_status tl_exec__open(tl_sql_session *session, const tl_sql_env *env, const tl
         return open_union(session, env, plan, out, err);
     case TL_PLAN_SORT:
         return open_limit(session, env, plan, out, err);
+    case TL_PLAN_UNNEST:
+    case TL_PLAN_WINDOW:
+        return tl_exec__open_expander(session, env, plan, out, err);
     default:
         return open_program(session, env, plan, out, err);
     }

@@ -6,6 +6,8 @@
 
 /** Reader of any plan without a sink. Nodes that filter, project and unite are run here; others by the embedded engine. */
 tl_status tl_exec__open(tl_sql_session *session, const tl_sql_env *env, const tl_plan *plan, tl_reader **out, tl_error *err);
+/** UNNEST and WINDOW. */
+tl_status tl_exec__open_expander(tl_sql_session *session, const tl_sql_env *env, const tl_plan *plan, tl_reader **out, tl_error *err);
 /** Whether a node needs the embedded engine. */
 bool tl_exec__needs_engine(const tl_plan *plan);
 /** Run a SINK node to its end. */

@@ -35,7 +35,7 @@ static void kind_free(tl_reader *reader)
     tl_free(r);
 }
 
-static tl_status with_kind(tl_reader *in, uint8_t kind, tl_reader **out, tl_error *err)
+tl_status tl_sql__with_kind(tl_reader *in, uint8_t kind, tl_reader **out, tl_error *err)
 {
     static const tl_reader_ops ops = {kind_next, kind_free};
     kind_reader *r = tl_calloc(1, sizeof *r);
@@ -116,7 +116,7 @@ static tl_status run_rows(tl_binder *b, const tl_sql_table *table, tl_plan *plan
     tl_sql_env env = b->stmt->env;
     env.fixed_now_ms = tl_clock_now_ms(b->session->clock);
     TL_TRY(tl_exec__open(b->session, &env, plan, &rows, b->err));
-    TL_TRY(with_kind(rows, kind, &rows, b->err));
+    TL_TRY(tl_sql__with_kind(rows, kind, &rows, b->err));
     return tl_exec__write(b->session, table->table, rows, /* overwrite= */ false, NULL, b->err);
 }
 

@@ -7,7 +7,7 @@
 #include "base/parse.h"
 #include "sql/commands.h"
 
-#define ARGS_MAX 8
+#define ARGS_MAX 14
 
 typedef struct call {
     tl_binder *b;
@@ -155,6 +155,27 @@ static tl_status reset_consumer(call *c)
     return tl_table_consumer_set(c->table->table, c->args[1], next, c->b->err);
 }
 
+static tl_status merge_into(call *c)
+{
+    TL_TRY(required(c, 3, "source_table"));
+    TL_TRY(required(c, 4, "merge_condition"));
+    const tl_merge_into_spec spec = {.target = c->table,
+                                .target_path = c->args[0],
+                                .target_alias = c->args[1],
+                                .source_sqls = c->args[2],
+                                .source_table = c->args[3],
+                                .condition = c->args[4],
+                                .matched_upsert_condition = c->args[5],
+                                .matched_upsert_setting = c->args[6],
+                                .insert_condition = c->args[7],
+                                .insert_values = c->args[8],
+                                .matched_delete_condition = c->args[9],
+                                .unmatched_upsert_condition = c->args[10],
+                                .unmatched_upsert_setting = c->args[11],
+                                .unmatched_delete_condition = c->args[12]};
+    return tl_sql__merge_into(c->b, c->ast, &spec);
+}
+
 static const struct procedure {
     const char *name;
     const char *args[ARGS_MAX]; /* the first is the table */
@@ -170,6 +191,11 @@ static const struct procedure {
     {"compact", {"table", "compact_strategy"}, compact},
     {"expire_snapshots", {"table", "retain_max", "retain_min", "older_than"}, expire_snapshots},
     {"drop_partition", {"table", "partitions"}, drop_partition},
+    {"merge_into",
+     {"target_table", "target_alias", "source_sqls", "source_table", "merge_condition", "matched_upsert_condition", "matched_upsert_setting",
+      "not_matched_insert_condition", "not_matched_insert_values", "matched_delete_condition", "not_matched_by_source_upsert_condition",
+      "not_matched_by_source_upsert_setting", "not_matched_by_source_delete_condition"},
+     merge_into},
     {"reset_consumer", {"table", "consumer_id", "next_snapshot_id"}, reset_consumer},
 };
 
@@ -185,7 +211,7 @@ static tl_status constant_text(tl_binder *b, const tl_ast *ast, const char **out
     if (e->kind != TL_EXPR_LITERAL)
         return BIND_ERROR(b, ast, "arguments of a procedure must be constant");
     *out = NULL;
-    if (tl_col_is_null(e->literal, 0))
+    if (tl_col_is_null(e->literal, 0) || (tl_sql__is_text(e->type) && tl_col_bytes(e->literal, 0).len == 0)) /* '' is left out too */
         return TL_OK;
     tl_buf buf = {0};
     tl_status status = tl_text_append_plain(&buf, e->literal, 0);
