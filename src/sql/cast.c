@@ -235,24 +235,6 @@ static tl_status from_int(tl_cast *c)
     }
 }
 
-static void put_int(tl_column *out, int64_t i, int64_t v)
-{
-    switch (out->phys) {
-    case TL_PHYS_I8:
-        ((int8_t *)out->values)[i] = (int8_t)v;
-        break;
-    case TL_PHYS_I16:
-        ((int16_t *)out->values)[i] = (int16_t)v;
-        break;
-    case TL_PHYS_I32:
-        ((int32_t *)out->values)[i] = (int32_t)v;
-        break;
-    default:
-        ((int64_t *)out->values)[i] = v;
-        break;
-    }
-}
-
 static tl_status from_float(tl_cast *c)
 {
     bool single = c->from->phys == TL_PHYS_F32;
@@ -281,7 +263,7 @@ static tl_status from_float(tl_cast *c)
             ((int64_t *)c->out->values)[i] = tl_cast__double_to_long(v);
             break;
         default:
-            put_int(c->out, i, tl_cast__double_to_int(v));
+            tl_cast__put_integer(c->out, i, tl_cast__double_to_int(v));
             break;
         }
     }
@@ -312,7 +294,7 @@ static tl_status from_decimal(tl_cast *c)
                 TL_TRY(tl_cast__null(c, i));
             break;
         default:
-            put_int(c->out, i, (int64_t)(v / tl_pow10_i128(scale)));
+            tl_cast__put_integer(c->out, i, (int64_t)(v / tl_pow10_i128(scale)));
             break;
         }
     }

@@ -44,6 +44,24 @@ void tl_cast__put_timestamp(tl_column *col, int64_t i, int64_t millis, int32_t n
 tl_i128 tl_cast__decimal_at(const tl_column *col, int64_t i);
 void tl_cast__put_decimal(tl_column *col, int64_t i, tl_i128 v);
 bool tl_cast__rescale(tl_i128 v, int32_t from_scale, int32_t precision, int32_t scale, tl_i128 *out);
+/** Value `i` of an integer column of any width: the low bits of v. */
+static inline void tl_cast__put_integer(tl_column *out, int64_t i, int64_t v)
+{
+    switch (out->phys) {
+    case TL_PHYS_I8:
+        ((int8_t *)out->values)[i] = (int8_t)v;
+        break;
+    case TL_PHYS_I16:
+        ((int16_t *)out->values)[i] = (int16_t)v;
+        break;
+    case TL_PHYS_I32:
+        ((int32_t *)out->values)[i] = (int32_t)v;
+        break;
+    default:
+        ((int64_t *)out->values)[i] = v;
+        break;
+    }
+}
 double tl_cast__decimal_to_double(tl_i128 v, int32_t scale);
 bool tl_cast__double_to_decimal(double v, int32_t precision, int32_t scale, tl_i128 *out);
 int32_t tl_cast__double_to_int(double v);

@@ -226,24 +226,6 @@ static int64_t integer_at(const tl_vec *a, int64_t i)
     }
 }
 
-static void put_integer(tl_column *out, int64_t i, int64_t v)
-{
-    switch (out->phys) {
-    case TL_PHYS_I8:
-        ((int8_t *)out->values)[i] = (int8_t)v;
-        break;
-    case TL_PHYS_I16:
-        ((int16_t *)out->values)[i] = (int16_t)v;
-        break;
-    case TL_PHYS_I32:
-        ((int32_t *)out->values)[i] = (int32_t)v;
-        break;
-    default:
-        ((int64_t *)out->values)[i] = v;
-        break;
-    }
-}
-
 static tl_status round_kernel(tl_kernel *k)
 {
     bool round = k->fn->name[0] == 'R';
@@ -264,7 +246,7 @@ static tl_status round_kernel(tl_kernel *k)
             TL_OUT(k, float)[i] = (float)cut_double(strtod(text, NULL), digits, round);
         } else {
             (void)cut_digits(integer_at(a, i), 0, digits, round, &v);
-            put_integer(k->out, i, (int64_t)v); /* wraps */
+            tl_cast__put_integer(k->out, i, (int64_t)v); /* wraps */
         }
     }
     return TL_OK;

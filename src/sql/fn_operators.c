@@ -168,24 +168,6 @@ static tl_status divide(tl_kernel *k)
     }
 }
 
-static void put_integer(tl_column *out, int64_t i, int64_t v)
-{
-    switch (out->phys) {
-    case TL_PHYS_I8:
-        ((int8_t *)out->values)[i] = (int8_t)v;
-        break;
-    case TL_PHYS_I16:
-        ((int16_t *)out->values)[i] = (int16_t)v;
-        break;
-    case TL_PHYS_I32:
-        ((int32_t *)out->values)[i] = (int32_t)v;
-        break;
-    default:
-        ((int64_t *)out->values)[i] = v;
-        break;
-    }
-}
-
 static tl_status remainder_of(tl_kernel *k)
 {
     if (tl_sql__is_float(k->type)) {
@@ -203,7 +185,7 @@ static tl_status remainder_of(tl_kernel *k)
             return by_zero(k);
         if (k->type->kind != TL_DECIMAL) {
             int64_t y = TL_VEC(c, int64_t, i);
-            put_integer(k->out, i, y == -1 ? 0 : TL_VEC(a, int64_t, i) % y);
+            tl_cast__put_integer(k->out, i, y == -1 ? 0 : TL_VEC(a, int64_t, i) % y);
             continue;
         }
         tl_i128 v;

@@ -9,14 +9,10 @@
 #include <stdlib.h>
 
 #include "sql/bind.h"
+#include "sql/text_kernel.h"
 #include "sql/text_util.h"
 
 #define MATCH_STEPS_MAX 10000000
-
-static tl_bytes_view arg(const tl_kernel *k, int32_t a, int64_t i)
-{
-    return tl_vec_bytes(&k->args[a], i);
-}
 
 /* ---- regular expressions ---- */
 

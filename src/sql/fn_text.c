@@ -3,23 +3,8 @@
 #include <unicase.h>
 
 #include "sql/bind.h"
+#include "sql/text_kernel.h"
 #include "sql/text_util.h"
-
-static tl_status nomem(tl_kernel *k)
-{
-    return tl_nomem(k->err, "batch");
-}
-
-#define APPEND(K, DATA, BYTES)                                                                                                   \
-    do {                                                                                                                         \
-        if (tl_buf_append(&(K)->text, DATA, BYTES) != TL_OK)                                                                     \
-            return nomem(K);                                                                                                     \
-    } while (0)
-
-static tl_bytes_view arg(const tl_kernel *k, int32_t a, int64_t i)
-{
-    return tl_vec_bytes(&k->args[a], i);
-}
 
 static int32_t int_arg(const tl_kernel *k, int32_t a, int64_t i)
 {

@@ -4,24 +4,9 @@
 #include <unictype.h>
 
 #include "sql/bind.h"
+#include "sql/text_kernel.h"
 #include "sql/text_util.h"
 #include "types/number.h"
-
-static tl_status nomem(tl_kernel *k)
-{
-    return tl_nomem(k->err, "batch");
-}
-
-#define APPEND(K, DATA, BYTES)                                                                                                   \
-    do {                                                                                                                         \
-        if (tl_buf_append(&(K)->text, DATA, BYTES) != TL_OK)                                                                     \
-            return nomem(K);                                                                                                     \
-    } while (0)
-
-static tl_bytes_view arg(const tl_kernel *k, int32_t a, int64_t i)
-{
-    return tl_vec_bytes(&k->args[a], i);
-}
 
 /* ---- SPLIT_INDEX ---- */
 
