@@ -36,12 +36,21 @@ static tl_status put_strs(tl_builder *list, const tl_avro_strs *v)
     return tl_builder_end(list);
 }
 
+static tl_status put_records(tl_builder *list, const tl_avro_record *fields, const tl_avro_structs *v)
+{
+    tl_builder *items = tl_builder_child(list, 0);
+    for (int32_t i = 0; i < v->n; i++)
+        TL_TRY(put_row(items, fields, (const char *)v->items + (size_t)i * fields->bytes));
+    return tl_builder_end(list);
+}
+
 static tl_status put_integer(tl_builder *col, int64_t v, bool nullable)
 {
     return nullable && v == TL_AVRO_ABSENT ? tl_builder_null(col) : tl_builder_int(col, v);
 }
 
-static tl_status put_field(tl_builder *col, const tl_avro_field *f, const void *at)
+/* `record` is the struct that `at` lies in. */
+static tl_status put_field(tl_builder *col, const tl_avro_field *f, const void *record, const void *at)
 {
     switch (f->kind) {
     case TL_AVRO_I32:
@@ -67,9 +76,13 @@ static tl_status put_field(tl_builder *col, const tl_avro_field *f, const void *
         return v->n < 0 ? tl_builder_null(col) : put_strs(col, v);
     }
     case TL_AVRO_RECORD:
+        if (f->nullable && !*(const bool *)((const char *)record + f->present_offset))
+            return tl_builder_null(col);
         return put_row(col, f->record, at);
-    case TL_AVRO_NULL_RECORDS:
-        break;
+    case TL_AVRO_NULL_RECORDS: {
+        const tl_avro_structs *v = at;
+        return v->n < 0 ? tl_builder_null(col) : put_records(col, f->record, v);
+    }
     }
     return TL_E_INTERNAL;
 }
@@ -78,7 +91,7 @@ static tl_status put_row(tl_builder *row, const tl_avro_record *fields, const vo
 {
     for (int32_t i = 0; i < fields->n_fields; i++) {
         const tl_avro_field *f = &fields->fields[i];
-        TL_TRY(put_field(tl_builder_child(row, i), f, (const char *)record + f->offset));
+        TL_TRY(put_field(tl_builder_child(row, i), f, record, (const char *)record + f->offset));
     }
     return tl_builder_end(row);
 }

@@ -57,7 +57,26 @@ static void read_list(const tl_column *col, int64_t i, tl_avro_kind kind, tl_buf
     *(tl_avro_longs *)out = (tl_avro_longs){longs, n};
 }
 
-static tl_status read_field(const tl_column *col, int64_t i, const tl_avro_field *f, tl_buf *scratch, void *out, tl_error *err)
+/* Null records are left out, as from Avro. */
+static tl_status read_records(const tl_column *col, int64_t i, const tl_avro_record *fields, tl_buf *scratch, tl_avro_structs *out,
+                              tl_error *err)
+{
+    const tl_column *items = col->children[0];
+    int32_t from = col->offsets[i], n = col->offsets[i + 1] - from;
+    uint8_t *structs = take(scratch, (size_t)n * fields->bytes);
+    *out = (tl_avro_structs){structs, 0};
+    for (int32_t k = 0; k < n; k++) {
+        if (tl_col_is_null(items, from + k))
+            continue;
+        void *at = structs + (size_t)out->n++ * fields->bytes;
+        tl_avro_record_clear(fields, at);
+        TL_TRY(read_row(items->children, from + k, fields, scratch, at, err));
+    }
+    return TL_OK;
+}
+
+/* `record` is the struct that `out` lies in. */
+static tl_status read_field(const tl_column *col, int64_t i, const tl_avro_field *f, tl_buf *scratch, void *record, void *out, tl_error *err)
 {
     if (tl_col_is_null(col, i))
         return f->nullable ? TL_OK : tl_error_set(err, TL_E_CORRUPT, "field '%s' is null", f->name);
@@ -81,9 +100,11 @@ static tl_status read_field(const tl_column *col, int64_t i, const tl_avro_field
         read_list(col, i, f->kind, scratch, out);
         return TL_OK;
     case TL_AVRO_RECORD:
+        if (f->nullable)
+            *(bool *)((char *)record + f->present_offset) = true;
         return read_row(col->children, i, f->record, scratch, out, err);
     case TL_AVRO_NULL_RECORDS:
-        break;
+        return read_records(col, i, f->record, scratch, out, err);
     }
     return tl_error_set(err, TL_E_INTERNAL, "field '%s' of a columnar manifest", f->name);
 }
@@ -92,19 +113,21 @@ static tl_status read_row(tl_column *const *cols, int64_t i, const tl_avro_recor
                           tl_error *err)
 {
     for (int32_t f = 0; f < fields->n_fields; f++)
-        TL_TRY(read_field(cols[f], i, &fields->fields[f], scratch, (char *)out + fields->fields[f].offset, err));
+        TL_TRY(read_field(cols[f], i, &fields->fields[f], scratch, out, (char *)out + fields->fields[f].offset, err));
     return TL_OK;
 }
 
-/* Bytes that the arrays of row `i` take in the scratch buffer: the largest item form for each. */
-static size_t arrays_bytes(tl_column *const *cols, int32_t n_cols, int64_t i)
+/* Bytes that the arrays of row `i` take in the scratch buffer. */
+static size_t arrays_bytes(tl_column *const *cols, const tl_avro_record *fields, int64_t i)
 {
     size_t bytes = 0;
-    for (int32_t c = 0; c < n_cols; c++) {
+    for (int32_t c = 0; c < fields->n_fields; c++) {
+        const tl_avro_field *f = &fields->fields[c];
+        size_t item = f->kind == TL_AVRO_NULL_RECORDS ? f->record->bytes : sizeof(tl_bytes_view); /* the largest of the others */
         if (cols[c]->phys == TL_PHYS_LIST)
-            bytes += (size_t)(cols[c]->offsets[i + 1] - cols[c]->offsets[i]) * sizeof(tl_bytes_view);
+            bytes += (size_t)(cols[c]->offsets[i + 1] - cols[c]->offsets[i]) * item;
         else if (cols[c]->phys == TL_PHYS_ROW)
-            bytes += arrays_bytes(cols[c]->children, cols[c]->n_children, i);
+            bytes += arrays_bytes(cols[c]->children, f->record, i);
     }
     return bytes;
 }
@@ -121,7 +144,7 @@ static tl_status next_row(tl_meta__records *r, void *out, bool *more, tl_error *
         }
     }
     r->scratch.len = 0;
-    if (tl_buf_reserve(&r->scratch, arrays_bytes(r->batch->cols, r->batch->n_cols, r->row) + 1) != TL_OK)
+    if (tl_buf_reserve(&r->scratch, arrays_bytes(r->batch->cols, r->fields, r->row) + 1) != TL_OK)
         return tl_nomem(err, "manifest row");
     tl_avro_record_clear(r->fields, out);
     TL_TRY(read_row(r->batch->cols, r->row, r->fields, &r->scratch, out, err));

@@ -226,6 +226,7 @@ typedef struct tl_manifest_writer {
     char uuid[37];
     int32_t next_manifest; /* counters of §1 */
     int32_t next_list;
+    int32_t next_index;
     const tl_type *partition_type; /* ROW of the partition columns */
     tl_manifest_format format;     /* manifest.format */
     const tl_options *options;     /* table options for a Parquet writer; borrowed, may be NULL */
@@ -238,7 +239,59 @@ tl_status tl_manifest_write(tl_manifest_writer *w, const tl_manifest_entry *entr
 /** Write one list (also an empty one); *name is tl_free'd. */
 tl_status tl_manifest_list_write(tl_manifest_writer *w, const tl_manifest_meta *metas, size_t n, char **name, int64_t *bytes, tl_error *err);
 
-/* ---- index manifests: read only to find out that a table needs a feature (and carried over by name) ---- */
+/* ---- index manifests: all index files of a snapshot (§4.3, §15) ---- */
+
+#define TL_INDEX_HASH "HASH"
+#define TL_INDEX_DELETION_VECTORS "DELETION_VECTORS"
+
+/** Where in a file of deletion vectors the one of a data file lies. */
+typedef struct tl_dv_range {
+    char *data_file;     /* name */
+    int32_t offset;      /* of the size field */
+    int32_t bytes;       /* f2: see §15, differs by variant */
+    int64_t cardinality; /* TL_ABSENT in old files */
+} tl_dv_range;
+
+/** IndexFileMeta. Everything owned; not changed once it is in an entry. */
+typedef struct tl_index_file {
+    char *type; /* TL_INDEX_… or the name of a global index type */
+    char *name;
+    int64_t bytes;
+    int64_t rows;
+    tl_dv_range *ranges;
+    int32_t n_ranges;    /* -1: null */
+    char *external_path; /* NULL if none */
+    bool has_global;     /* the fields below */
+    int64_t row_start, row_end;
+    int32_t field_id;
+    int32_t *extra_fields;
+    int32_t n_extra_fields; /* -1: null */
+    tl_bytes global_meta;   /* data NULL if none */
+    int refs;               /* private */
+} tl_index_file;
+tl_index_file *tl_index_file_create(void); /* all optional fields absent; NULL if out of memory */
+tl_index_file *tl_index_file_ref(const tl_index_file *file);
+void tl_index_file_unref(tl_index_file *file);
+
+typedef struct tl_index_entry {
+    tl_entry_kind kind;
+    tl_bytes partition; /* BinaryRow with arity; owned */
+    int32_t bucket;
+    tl_index_file *file; /* ref held */
+} tl_index_entry;
+typedef struct tl_index_entries {
+    tl_index_entry *items;
+    size_t n;
+    size_t cap;
+} tl_index_entries;
+void tl_index_entries_deinit(tl_index_entries *entries);
+/** Copies the partition, refs the file. */
+tl_status tl_index_entries_add(tl_index_entries *entries, tl_entry_kind kind, tl_bytes_view partition, int32_t bucket, const tl_index_file *file,
+                               tl_error *err);
+/** All entries into `out`, which must be empty. */
+tl_status tl_index_manifest_read(tl_fs *fs, const tl_paths *paths, const char *name, tl_index_entries *out, tl_error *err);
+/** One file with all of them (index manifests never roll); *name is tl_free'd. */
+tl_status tl_index_manifest_write(tl_manifest_writer *w, const tl_index_entry *entries, size_t n, char **name, tl_error *err);
 
 /* ---- statistics from writer results ---- */
 

@@ -36,7 +36,8 @@ static inline void walk_tables(tl_fs *fs, const char *dir, int depth, table_fn f
     if (is_table)
         fn(fs, dir, ctx);
     for (size_t i = 0; i < n && depth < 8; i++) {
-        if (!entries[i].stat.is_dir || strncmp(entries[i].name, "bucket-", 7) == 0)
+        bool is_bucket = depth > 0 && strncmp(entries[i].name, "bucket-", 7) == 0; /* not a case of that name */
+        if (!entries[i].stat.is_dir || is_bucket)
             continue;
         char *path = tl_path_join(dir, entries[i].name);
         walk_tables(fs, path, depth + 1, fn, ctx);

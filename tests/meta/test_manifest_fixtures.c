@@ -1,6 +1,7 @@
 /*
  * Every manifest and manifest list of the fixtures is read; those in Avro are written again into memory, as Avro and as Parquet,
- * read back and compared: entries, the metas that the list records for them, and the schema text of the container.
+ * read back and compared: entries, the metas that the list records for them, and the schema text of the container. Index manifests
+ * alike.
  */
 #include "fixture_tables.h"
 #include "format/avro/avro.h"
@@ -12,6 +13,7 @@ typedef struct table_ctx {
     tl_fs *memory;
     const tl_type *partition_type;
     tl_manifest_list metas; /* of all lists */
+    int indexes, hashes, vectors; /* index manifests; hash indexes and deletion vectors in them */
     int manifests, lists, entries, checked_metas, same_schema, same_size, orc;
 } table_ctx;
 
@@ -223,6 +225,111 @@ static void check_manifest(tl_fs *fs, const char *path, const char *name, tl_byt
     tl_entries_deinit(&entries);
 }
 
+/* ---- index manifests ---- */
+
+static void assert_same_index(const tl_index_entry *a, const tl_index_entry *b)
+{
+    const tl_index_file *f = a->file, *g = b->file;
+    assert_int_equal(a->kind, b->kind);
+    assert_int_equal(a->bucket, b->bucket);
+    assert_true(tl_bytes_equal(tl_bytes_view_of(a->partition), tl_bytes_view_of(b->partition)));
+    assert_same_text(f->type, g->type, "index entry");
+    assert_same_text(f->name, g->name, "index entry");
+    assert_same_text(f->external_path, g->external_path, "index entry");
+    assert_int_equal(f->bytes, g->bytes);
+    assert_int_equal(f->rows, g->rows);
+    assert_int_equal(f->n_ranges, g->n_ranges);
+    for (int32_t i = 0; i < f->n_ranges; i++) {
+        assert_same_text(f->ranges[i].data_file, g->ranges[i].data_file, "index entry");
+        assert_int_equal(f->ranges[i].offset, g->ranges[i].offset);
+        assert_int_equal(f->ranges[i].bytes, g->ranges[i].bytes);
+        assert_int_equal(f->ranges[i].cardinality, g->ranges[i].cardinality);
+    }
+    assert_int_equal(f->has_global, g->has_global);
+    assert_int_equal(f->row_start, g->row_start);
+    assert_int_equal(f->row_end, g->row_end);
+    assert_int_equal(f->field_id, g->field_id);
+    assert_int_equal(f->n_extra_fields, g->n_extra_fields);
+    for (int32_t i = 0; i < f->n_extra_fields; i++)
+        assert_int_equal(f->extra_fields[i], g->extra_fields[i]);
+    assert_int_equal(f->global_meta.data == NULL, g->global_meta.data == NULL);
+    assert_true(tl_bytes_equal(tl_bytes_view_of(f->global_meta), tl_bytes_view_of(g->global_meta)));
+}
+
+/* The schema text of a container is compared if there was one. */
+static void rewrite_index(const table_ctx *t, tl_manifest_format format, const tl_index_entries *entries, tl_bytes_view was)
+{
+    tl_error err;
+    tl_manifest_writer w = memory_writer(t);
+    w.format = format;
+    tl_index_entries again = {0};
+    char *name = NULL;
+    assert_ok(tl_index_manifest_write(&w, entries->items, entries->n, &name, &err), &err);
+    assert_string_equal(name, "index-manifest-00000000-0000-0000-0000-000000000000-0");
+    assert_ok(tl_index_manifest_read(t->memory, &w.paths, name, &again, &err), &err);
+    assert_int_equal(again.n, entries->n);
+    for (size_t i = 0; i < again.n; i++)
+        assert_same_index(&entries->items[i], &again.items[i]);
+    if (was.data != NULL)
+        assert_true(same_schema_text(t, name, was));
+    tl_index_entries_deinit(&again);
+    tl_free(name);
+    forget_memory(t);
+}
+
+static void check_index(tl_fs *fs, const char *path, const char *name, tl_bytes_view content, void *ctx)
+{
+    (void)path;
+    table_ctx *t = ctx;
+    tl_error err;
+    tl_paths paths = {.table = t->path};
+    tl_index_entries entries = {0};
+    tl_status status = tl_index_manifest_read(fs, &paths, name, &entries, &err);
+    if (status != TL_OK)
+        fail_msg("%s: %s", t->path, err.message);
+    bool today = is_avro(content) && strstr(t->path, "/external/") == NULL; /* older releases have fewer fields */
+    rewrite_index(t, TL_MANIFEST_AVRO, &entries, today ? content : (tl_bytes_view){0});
+    rewrite_index(t, TL_MANIFEST_PARQUET, &entries, (tl_bytes_view){0});
+    rewrite_index(t, TL_MANIFEST_ORC, &entries, (tl_bytes_view){0});
+    t->indexes++;
+    for (size_t i = 0; i < entries.n; i++) {
+        t->hashes += strcmp(entries.items[i].file->type, TL_INDEX_HASH) == 0;
+        t->vectors += TL_MAX(entries.items[i].file->n_ranges, 0);
+    }
+    tl_index_entries_deinit(&entries);
+}
+
+/* No table of the fixtures has a global index. */
+static void global_indexes_are_kept(void **state)
+{
+    (void)state;
+    tl_error err;
+    table_ctx t = {0};
+    tl_index_entries entries = {0};
+    assert_ok(tl_fs_memory(&t.memory, &err), &err);
+    for (int i = 0; i < 3; i++) {
+        tl_index_file *file = tl_index_file_create();
+        file->type = tl_strdup("btree");
+        file->name = tl_strf("btree-%d", i);
+        file->has_global = i > 0;
+        file->row_end = i * 100;
+        file->field_id = i;
+        if (i == 2) {
+            file->extra_fields = tl_calloc(2, sizeof *file->extra_fields);
+            file->extra_fields[1] = 7;
+            file->n_extra_fields = 2;
+            assert_int_equal(tl_bytes_dup((tl_bytes_view){(const uint8_t *)"meta", 4}, &file->global_meta), TL_OK);
+        }
+        assert_ok(tl_index_entries_add(&entries, TL_ENTRY_ADD, (tl_bytes_view){(const uint8_t *)"\0\0\0\0", 4}, i, file, &err), &err);
+        tl_index_file_unref(file);
+    }
+    static const tl_manifest_format formats[] = {TL_MANIFEST_AVRO, TL_MANIFEST_PARQUET, TL_MANIFEST_ORC};
+    for (size_t i = 0; i < TL_ARRAY_LEN(formats); i++)
+        rewrite_index(&t, formats[i], &entries, (tl_bytes_view){0});
+    tl_index_entries_deinit(&entries);
+    tl_fs_unref(t.memory);
+}
+
 /* ---- tables ---- */
 
 static const tl_type *partition_type(tl_fs *fs, const char *table)
@@ -252,6 +359,7 @@ static void check_table(tl_fs *fs, const char *table, void *ctx)
         return;
     each_file(fs, table, "manifest", "manifest-list-", check_list, t);
     each_file(fs, table, "manifest", "manifest-", check_manifest, t);
+    each_file(fs, table, "manifest", "index-manifest-", check_index, t);
     tl_manifest_list_deinit(&t->metas);
     tl_type_unref(t->partition_type);
 }
@@ -269,6 +377,8 @@ static void manifests_of_the_reference_are_read_and_written_again(void **state)
     printf("%d lists, %d manifests with %d entries; %d with today's schema, %d lists of the same size, %d metas compared; %d "
            "in ORC\n",
            t.lists, t.manifests, t.entries, t.same_schema, t.same_size, t.checked_metas, t.orc);
+    printf("%d index manifests, %d hash indexes, %d deletion vectors\n", t.indexes, t.hashes, t.vectors);
+    assert_true(t.hashes > 10 && t.vectors > 50);
     assert_true(t.lists > 2000);
     assert_true(t.manifests > 900);
     assert_true(t.same_schema > 2500);
@@ -298,6 +408,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(manifests_of_the_reference_are_read_and_written_again),
+        cmocka_unit_test(global_indexes_are_kept),
         cmocka_unit_test(an_empty_manifest_list_has_the_reference_s_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
