@@ -18,7 +18,7 @@
  * therefore made as the library makes it, by inserting the keys of the second bitmap into the tree of the first.
  */
 #include "base/bits.h"
-#include "merge/roaring.h"
+#include "base/roaring.h"
 #include "merge/sketch.h"
 
 #define KEY_BYTES 6
@@ -45,7 +45,7 @@ typedef struct bitmap64 {
     uint32_t n_nodes, cap_nodes;
     uint32_t root; /* NO_CHILD: empty */
     uint64_t n_keys;
-    roaring_box *boxes; /* entries without a container have card 0 */
+    tl_roaring_box *boxes; /* entries without a container have card 0 */
     uint32_t n_boxes, cap_boxes;
     uint32_t last_box;
     uint64_t n_used;
@@ -108,7 +108,7 @@ static tl_status alloc_children(const work *w, art_node *node, size_t cap)
 
 /* ---- reading ---- */
 
-static bool take(roaring_input *in, size_t bytes, const uint8_t **out)
+static bool take(tl_roaring_input *in, size_t bytes, const uint8_t **out)
 {
     if (in->left < bytes)
         return false;
@@ -124,7 +124,7 @@ static size_t backwards(size_t i, size_t group)
     return i / group * group + (group - 1 - i % group);
 }
 
-static tl_status read_small_keys(const work *w, roaring_input *in, art_node *node)
+static tl_status read_small_keys(const work *w, tl_roaring_input *in, art_node *node)
 {
     size_t bytes = node->type == 0 ? 4 : 16;
     const uint8_t *body;
@@ -135,7 +135,7 @@ static tl_status read_small_keys(const work *w, roaring_input *in, art_node *nod
     return TL_OK;
 }
 
-static tl_status read_node48(const work *w, roaring_input *in, art_node *node)
+static tl_status read_node48(const work *w, tl_roaring_input *in, art_node *node)
 {
     const uint8_t *body;
     uint64_t used = 0;
@@ -155,7 +155,7 @@ static tl_status read_node48(const work *w, roaring_input *in, art_node *node)
     return n == node->n ? TL_OK : corrupt(w, "wrong number of children");
 }
 
-static tl_status read_node256(const work *w, roaring_input *in, art_node *node)
+static tl_status read_node256(const work *w, tl_roaring_input *in, art_node *node)
 {
     const uint8_t *body;
     uint16_t n = 0;
@@ -171,7 +171,7 @@ static tl_status read_node256(const work *w, roaring_input *in, art_node *node)
     return n == node->n ? TL_OK : corrupt(w, "wrong number of children");
 }
 
-static tl_status read_leaf(const work *w, roaring_input *in, bitmap64 *bm, const uint8_t *path, size_t depth, uint32_t number)
+static tl_status read_leaf(const work *w, tl_roaring_input *in, bitmap64 *bm, const uint8_t *path, size_t depth, uint32_t number)
 {
     const uint8_t *body;
     if (!take(in, KEY_BYTES + 8, &body))
@@ -188,7 +188,7 @@ static tl_status read_leaf(const work *w, roaring_input *in, bitmap64 *bm, const
 }
 
 /* The subtree below `depth` bytes of path. Each level takes a byte at least, so it recurses six times at most. */
-static tl_status read_tree(const work *w, roaring_input *in, bitmap64 *bm, uint8_t *path, size_t depth, uint32_t *out)
+static tl_status read_tree(const work *w, tl_roaring_input *in, bitmap64 *bm, uint8_t *path, size_t depth, uint32_t *out)
 {
     const uint8_t *head, *prefix;
     TL_TRY(add_node(w, bm, out));
@@ -221,20 +221,20 @@ static tl_status read_tree(const work *w, roaring_input *in, bitmap64 *bm, uint8
     return TL_OK;
 }
 
-static tl_status read_box(const work *w, roaring_input *in, roaring_box *out)
+static tl_status read_box(const work *w, tl_roaring_input *in, tl_roaring_box *out)
 {
     const uint8_t *mark, *head;
-    *out = (roaring_box){0};
+    *out = (tl_roaring_box){0};
     if (!take(in, 1, &mark) || mark[0] > 1)
         return corrupt(w, "wrong mark of a container");
     if (mark[0] == 0)
         return TL_OK;
-    if (!take(in, 5, &head) || head[0] > BOX_ARRAY)
+    if (!take(in, 5, &head) || head[0] > TL_ROARING_ARRAY)
         return corrupt(w, "wrong form of a container");
-    return tl_merge__box_read(in, (box_form)head[0], tl_read_le32(head + 1), out, w->err);
+    return tl_roaring_box_read(in, (tl_roaring_form)head[0], tl_read_le32(head + 1), out, w->err);
 }
 
-static tl_status read_boxes(const work *w, roaring_input *in, bitmap64 *bm)
+static tl_status read_boxes(const work *w, tl_roaring_input *in, bitmap64 *bm)
 {
     const uint8_t *head, *tail;
     if (!take(in, 9, &head) || tl_read_le32(head) != 1 || tl_read_le32(head + 5) > in->left)
@@ -263,7 +263,7 @@ static tl_status check_leaves(const work *w, const bitmap64 *bm)
 
 static tl_status read_bitmap(const work *w, tl_bytes_view bytes, bitmap64 *out)
 {
-    roaring_input in = {bytes.data, bytes.len};
+    tl_roaring_input in = {bytes.data, bytes.len};
     const uint8_t *head;
     uint8_t path[KEY_BYTES + 1];
     *out = (bitmap64){.root = NO_CHILD};
@@ -282,13 +282,13 @@ static tl_status read_bitmap(const work *w, tl_bytes_view bytes, bitmap64 *out)
 
 /* ---- inserting ---- */
 
-static tl_status add_box(const work *w, bitmap64 *bm, const roaring_box *box, uint32_t *out)
+static tl_status add_box(const work *w, bitmap64 *bm, const tl_roaring_box *box, uint32_t *out)
 {
     uint32_t at = bm->n_boxes == 0 ? 0 : bm->last_box + 1;
     if (at >= bm->n_boxes) {
         /* The library's array grows by half; its length is stored. */
         uint32_t length = TL_MAX(at + 1, bm->n_boxes + bm->n_boxes / 2);
-        roaring_box *boxes = tl_arena_calloc(w->arena, length, sizeof *boxes);
+        tl_roaring_box *boxes = tl_arena_calloc(w->arena, length, sizeof *boxes);
         if (boxes == NULL)
             return tl_nomem(w->err, "roaring bitmap");
         if (bm->n_boxes > 0)
@@ -425,12 +425,12 @@ static uint32_t find(const bitmap64 *bm, const uint8_t *key)
     return NO_CHILD;
 }
 
-static tl_status put(const work *w, bitmap64 *bm, const uint8_t *key, const roaring_box *box)
+static tl_status put(const work *w, bitmap64 *bm, const uint8_t *key, const tl_roaring_box *box)
 {
     uint32_t found = find(bm, key), number;
     if (found != NO_CHILD) {
-        roaring_box *mine = &bm->boxes[bm->nodes[found].box];
-        return tl_merge__box_union(mine, box, w->arena, mine, w->err);
+        tl_roaring_box *mine = &bm->boxes[bm->nodes[found].box];
+        return tl_roaring_box_union(mine, box, w->arena, mine, w->err);
     }
     TL_TRY(add_box(w, bm, box, &number));
     if (bm->root == NO_CHILD)
@@ -507,7 +507,7 @@ static tl_status write_bitmap(const bitmap64 *bm, tl_buf *out)
     TL_TRY(tl_buf_append_byte(out, ARRAY_MARK));
     TL_TRY(append_le(out, bm->n_boxes, 4));
     for (uint32_t i = 0; i < bm->n_boxes; i++) {
-        const roaring_box *box = &bm->boxes[i];
+        const tl_roaring_box *box = &bm->boxes[i];
         TL_TRY(tl_buf_append_byte(out, box->card > 0));
         if (box->card == 0)
             continue;
@@ -529,7 +529,7 @@ static tl_status union_in(const work *w, tl_bytes_view a, tl_bytes_view b, tl_bu
         TL_TRY(put_tree(w, &x, &y, y.root));
     for (uint32_t i = 0; i < x.n_boxes; i++)
         if (x.boxes[i].card > 0)
-            TL_TRY(tl_merge__box_optimize(&x.boxes[i], /* only_to_runs= */ true, w->arena, w->err));
+            TL_TRY(tl_roaring_box_optimize(&x.boxes[i], /* only_to_runs= */ true, w->arena, w->err));
     return write_bitmap(&x, out) == TL_OK ? TL_OK : tl_nomem(w->err, "roaring bitmap");
 }
 

@@ -1,9 +1,6 @@
-#include "merge/roaring.h"
+#include "base/roaring.h"
 
 #include "base/bits.h"
-
-#define BITMAP_BYTES 8192
-#define ARRAY_MAX 4096 /* numbers in an ARRAY */
 
 typedef struct words {
     uint64_t w[1024];
@@ -19,7 +16,7 @@ static uint32_t read16(const uint8_t *data, size_t i)
     return tl_read_le16(data + 2 * i);
 }
 
-static tl_status read_runs(roaring_input *in, roaring_box *out, tl_error *err)
+static tl_status read_runs(tl_roaring_input *in, tl_roaring_box *out, tl_error *err)
 {
     if (in->left < 2)
         return corrupt(err, "cut off in a run container");
@@ -34,18 +31,18 @@ static tl_status read_runs(roaring_input *in, roaring_box *out, tl_error *err)
         next = first + more + 1;
         card += more + 1;
     }
-    *out = (roaring_box){BOX_RUN, card, in->at, 2 + 4 * n};
+    *out = (tl_roaring_box){TL_ROARING_RUN, card, in->at, 2 + 4 * n};
     return TL_OK;
 }
 
-static tl_status read_array(roaring_input *in, uint32_t card, roaring_box *out, tl_error *err)
+static tl_status read_array(tl_roaring_input *in, uint32_t card, tl_roaring_box *out, tl_error *err)
 {
     if (card == 0 || card > 65536 || in->left < 2 * (size_t)card)
         return corrupt(err, "an array container without numbers or cut off");
     for (uint32_t i = 1; i < card; i++)
         if (read16(in->at, i) <= read16(in->at, i - 1))
             return corrupt(err, "an array container out of order");
-    *out = (roaring_box){BOX_ARRAY, card, in->at, 2 * (size_t)card};
+    *out = (tl_roaring_box){TL_ROARING_ARRAY, card, in->at, 2 * (size_t)card};
     return TL_OK;
 }
 
@@ -57,23 +54,23 @@ static uint32_t count_words(const words *set)
     return card;
 }
 
-static tl_status read_bitmap(roaring_input *in, roaring_box *out, tl_error *err)
+static tl_status read_bitmap(tl_roaring_input *in, tl_roaring_box *out, tl_error *err)
 {
-    if (in->left < BITMAP_BYTES)
+    if (in->left < TL_ROARING_BITMAP_BYTES)
         return corrupt(err, "cut off in a bitmap container");
     words set;
     memcpy(&set, in->at, sizeof set);
-    *out = (roaring_box){BOX_BITMAP, count_words(&set), in->at, BITMAP_BYTES};
+    *out = (tl_roaring_box){TL_ROARING_BITMAP, count_words(&set), in->at, TL_ROARING_BITMAP_BYTES};
     return out->card == 0 ? corrupt(err, "empty bitmap container") : TL_OK;
 }
 
-tl_status tl_merge__box_read(roaring_input *in, box_form form, uint32_t card, roaring_box *out, tl_error *err)
+tl_status tl_roaring_box_read(tl_roaring_input *in, tl_roaring_form form, uint32_t card, tl_roaring_box *out, tl_error *err)
 {
     switch (form) {
-    case BOX_RUN:
+    case TL_ROARING_RUN:
         TL_TRY(read_runs(in, out, err));
         break;
-    case BOX_BITMAP:
+    case TL_ROARING_BITMAP:
         TL_TRY(read_bitmap(in, out, err));
         break;
     default:
@@ -100,12 +97,12 @@ static void set_range(words *set, uint32_t from, uint32_t to)
     set->w[to / 64] |= last;
 }
 
-static void add_box(words *set, const roaring_box *box)
+static void add_box(words *set, const tl_roaring_box *box)
 {
-    if (box->form == BOX_BITMAP) {
+    if (box->form == TL_ROARING_BITMAP) {
         for (size_t i = 0; i < 1024; i++)
             set->w[i] |= tl_read_le64(box->data + 8 * i);
-    } else if (box->form == BOX_ARRAY) {
+    } else if (box->form == TL_ROARING_ARRAY) {
         for (uint32_t i = 0; i < box->card; i++)
             set->w[read16(box->data, i) / 64] |= UINT64_C(1) << (read16(box->data, i) & 63);
     } else {
@@ -161,37 +158,37 @@ static void write_array(const words *set, uint8_t *data)
         }
 }
 
-static tl_status encode(const words *set, box_form form, uint32_t card, uint32_t n_runs, tl_arena *arena, roaring_box *out,
+static tl_status encode(const words *set, tl_roaring_form form, uint32_t card, uint32_t n_runs, tl_arena *arena, tl_roaring_box *out,
                         tl_error *err)
 {
-    size_t bytes = form == BOX_RUN ? 2 + 4 * (size_t)n_runs : form == BOX_ARRAY ? 2 * (size_t)card : BITMAP_BYTES;
+    size_t bytes = form == TL_ROARING_RUN ? 2 + 4 * (size_t)n_runs : form == TL_ROARING_ARRAY ? 2 * (size_t)card : TL_ROARING_BITMAP_BYTES;
     uint8_t *data = tl_arena_alloc(arena, bytes);
     if (data == NULL)
         return tl_nomem(err, "roaring bitmap");
-    if (form == BOX_RUN)
+    if (form == TL_ROARING_RUN)
         write_runs(set, data, n_runs);
-    else if (form == BOX_ARRAY)
+    else if (form == TL_ROARING_ARRAY)
         write_array(set, data);
     else
-        memcpy(data, set->w, BITMAP_BYTES);
-    *out = (roaring_box){form, card, data, bytes};
+        memcpy(data, set->w, TL_ROARING_BITMAP_BYTES);
+    *out = (tl_roaring_box){form, card, data, bytes};
     return TL_OK;
 }
 
 /* The form that a run container takes when made efficient. */
-static box_form efficient(uint32_t card, uint32_t n_runs)
+static tl_roaring_form efficient(uint32_t card, uint32_t n_runs)
 {
-    if (2 + 4 * n_runs <= TL_MIN(BITMAP_BYTES, 2 + 2 * card))
-        return BOX_RUN;
-    return card <= ARRAY_MAX ? BOX_ARRAY : BOX_BITMAP;
+    if (2 + 4 * n_runs <= TL_MIN(TL_ROARING_BITMAP_BYTES, 2 + 2 * card))
+        return TL_ROARING_RUN;
+    return card <= TL_ROARING_ARRAY_MAX ? TL_ROARING_ARRAY : TL_ROARING_BITMAP;
 }
 
-static bool is_full_run(const roaring_box *box)
+static bool is_full_run(const tl_roaring_box *box)
 {
-    return box->form == BOX_RUN && box->card == 65536;
+    return box->form == TL_ROARING_RUN && box->card == 65536;
 }
 
-tl_status tl_merge__box_union(const roaring_box *a, const roaring_box *b, tl_arena *arena, roaring_box *out, tl_error *err)
+tl_status tl_roaring_box_union(const tl_roaring_box *a, const tl_roaring_box *b, tl_arena *arena, tl_roaring_box *out, tl_error *err)
 {
     words set = {{0}};
     if (is_full_run(a)) {
@@ -201,27 +198,105 @@ tl_status tl_merge__box_union(const roaring_box *a, const roaring_box *b, tl_are
     add_box(&set, a);
     add_box(&set, b);
     uint32_t card = count_words(&set), n_runs = count_runs(&set);
-    box_form form;
-    if (a->form == BOX_BITMAP || b->form == BOX_BITMAP)
-        form = card == 65536 ? BOX_RUN : BOX_BITMAP;
-    else if (a->form == BOX_RUN || b->form == BOX_RUN)
+    tl_roaring_form form;
+    if (a->form == TL_ROARING_BITMAP || b->form == TL_ROARING_BITMAP)
+        form = card == 65536 ? TL_ROARING_RUN : TL_ROARING_BITMAP;
+    else if (a->form == TL_ROARING_RUN || b->form == TL_ROARING_RUN)
         form = efficient(card, n_runs);
     else
-        form = card <= ARRAY_MAX ? BOX_ARRAY : card == 65536 ? BOX_RUN : BOX_BITMAP;
+        form = card <= TL_ROARING_ARRAY_MAX ? TL_ROARING_ARRAY : card == 65536 ? TL_ROARING_RUN : TL_ROARING_BITMAP;
     return encode(&set, form, card, n_runs, arena, out, err);
 }
 
-tl_status tl_merge__box_optimize(roaring_box *box, bool only_to_runs, tl_arena *arena, tl_error *err)
+tl_status tl_roaring_box_optimize(tl_roaring_box *box, bool only_to_runs, tl_arena *arena, tl_error *err)
 {
     words set = {{0}};
     add_box(&set, box);
     uint32_t n_runs = count_runs(&set);
-    box_form form = box->form;
-    if (form == BOX_RUN)
+    tl_roaring_form form = box->form;
+    if (form == TL_ROARING_RUN)
         form = efficient(box->card, n_runs);
     else if (box->bytes > 2 + 4 * (size_t)n_runs)
-        form = BOX_RUN;
-    if (form == box->form || (only_to_runs && form != BOX_RUN))
+        form = TL_ROARING_RUN;
+    if (form == box->form || (only_to_runs && form != TL_ROARING_RUN))
         return TL_OK;
     return encode(&set, form, box->card, n_runs, arena, box, err);
+}
+
+/* ---- ranges ---- */
+
+static uint32_t find_stored_bit(const uint8_t *data, uint32_t from, bool wanted)
+{
+    for (uint32_t i = from / 64; i < 1024; i++) {
+        uint64_t word = tl_read_le64(data + 8 * (size_t)i);
+        if (!wanted)
+            word = ~word;
+        if (i == from / 64)
+            word &= UINT64_MAX << (from & 63);
+        if (word != 0)
+            return i * 64 + (uint32_t)__builtin_ctzll(word);
+    }
+    return 65536;
+}
+
+static bool next_bits(tl_roaring_ranges *it, uint32_t first, uint32_t *from, uint32_t *to)
+{
+    uint32_t at = TL_MAX(it->at, first);
+    if (at > 65535 || (at = find_stored_bit(it->box->data, at, true)) > 65535)
+        return false;
+    it->at = find_stored_bit(it->box->data, at, false);
+    *from = at;
+    *to = it->at - 1;
+    return true;
+}
+
+static bool next_run(tl_roaring_ranges *it, uint32_t first, uint32_t *from, uint32_t *to)
+{
+    for (uint32_t n = tl_read_le16(it->box->data); it->at < n; it->at++) {
+        *from = read16(it->box->data + 2, 2 * (size_t)it->at);
+        *to = *from + read16(it->box->data + 2, 2 * (size_t)it->at + 1);
+        if (*to >= first) {
+            it->at++;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool next_numbers(tl_roaring_ranges *it, uint32_t first, uint32_t *from, uint32_t *to)
+{
+    const tl_roaring_box *box = it->box;
+    if (it->at == 0 && first > 0) { /* the first call may start far in */
+        uint32_t low = 0, high = box->card;
+        while (low < high) {
+            uint32_t mid = (low + high) / 2;
+            if (read16(box->data, mid) < first)
+                low = mid + 1;
+            else
+                high = mid;
+        }
+        it->at = low;
+    }
+    while (it->at < box->card && read16(box->data, it->at) < first)
+        it->at++;
+    if (it->at == box->card)
+        return false;
+    *from = *to = read16(box->data, it->at++);
+    while (it->at < box->card && read16(box->data, it->at) == *to + 1) {
+        ++*to;
+        it->at++;
+    }
+    return true;
+}
+
+bool tl_roaring_next_range(tl_roaring_ranges *it, uint32_t first, uint32_t *from, uint32_t *to)
+{
+    switch (it->box->form) {
+    case TL_ROARING_RUN:
+        return next_run(it, first, from, to);
+    case TL_ROARING_BITMAP:
+        return next_bits(it, first, from, to);
+    default:
+        return next_numbers(it, first, from, to);
+    }
 }
