@@ -77,6 +77,16 @@ void tl_lsm__bucket_remove(const tl_lsm__bucket *bucket, const tl_data_file *fil
     tl_free(path);
 }
 
+char *tl_bucket_dir(const tl_lsm_config *config, tl_bytes_view partition, int32_t number)
+{
+    tl_lsm__bucket *bucket = NULL;
+    if (tl_lsm__bucket_create((tl_lsm_config *)config, partition, number, &bucket, /* err= */ NULL) != TL_OK)
+        return NULL;
+    char *dir = tl_strdup(bucket->dir);
+    tl_lsm__bucket_unref(bucket);
+    return dir;
+}
+
 char *tl_data_file_path(const tl_lsm_config *config, tl_bytes_view partition, int32_t number, const tl_data_file *file)
 {
     tl_lsm__bucket *bucket = NULL;
@@ -196,12 +206,17 @@ void tl_commit_message_deinit(tl_commit_message *msg)
     tl_file_list_deinit(&msg->compact_before);
     tl_file_list_deinit(&msg->compact_after);
     tl_file_list_deinit(&msg->compact_changelog);
+    tl_index_list_deinit(&msg->new_indexes);
+    tl_index_list_deinit(&msg->deleted_indexes);
+    tl_index_list_deinit(&msg->compact_new_indexes);
+    tl_index_list_deinit(&msg->compact_deleted_indexes);
 }
 
 bool tl_commit_message_empty(const tl_commit_message *msg)
 {
     return msg->new_files.n + msg->deleted_files.n + msg->changelog_files.n + msg->compact_before.n + msg->compact_after.n +
-               msg->compact_changelog.n ==
+               msg->compact_changelog.n + msg->new_indexes.n + msg->deleted_indexes.n + msg->compact_new_indexes.n +
+               msg->compact_deleted_indexes.n ==
            0;
 }
 

@@ -109,6 +109,15 @@ typedef struct tl_commit_message {
     tl_file_list compact_before;
     tl_file_list compact_after;
     tl_file_list compact_changelog;
+    /* Index files: those of the data, and those of the compaction. */
+    tl_index_list new_indexes;
+    tl_index_list deleted_indexes;
+    tl_index_list compact_new_indexes;
+    tl_index_list compact_deleted_indexes;
+    /* Dynamic buckets: digest of the partition's hash indexes that the buckets were chosen by (table/hash_index.c). If others are
+       there at the commit, keys may have got another bucket meanwhile. */
+    bool has_hash_base;
+    uint64_t hash_base;
 } tl_commit_message;
 void tl_commit_message_deinit(tl_commit_message *msg);
 bool tl_commit_message_empty(const tl_commit_message *msg);
@@ -164,6 +173,8 @@ tl_status tl_bucket_read(tl_lsm_config *config, tl_bytes_view partition, int32_t
  * files). */
 tl_status tl_files_read(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, tl_data_file *const *files,
                         size_t n_files, const tl_bucket_read_spec *spec, tl_reader **out, tl_error *err);
+/** Folder of a bucket; tl_free. NULL if out of memory. */
+char *tl_bucket_dir(const tl_lsm_config *config, tl_bytes_view partition, int32_t bucket);
 /** Full path of a data file; tl_free. NULL if out of memory. */
 char *tl_data_file_path(const tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, const tl_data_file *file);
 

@@ -116,6 +116,28 @@ void tl_index_file_unref(tl_index_file *file)
     tl_free(file);
 }
 
+tl_status tl_index_list_add(tl_index_list *list, const tl_index_file *file, tl_error *err)
+{
+    if (list->n == list->cap) {
+        size_t cap = TL_MAX(list->cap * 2, (size_t)2);
+        tl_index_file **items = tl_realloc(list->items, cap * sizeof *items);
+        if (items == NULL)
+            return tl_nomem(err, "index files");
+        list->items = items;
+        list->cap = cap;
+    }
+    list->items[list->n++] = tl_index_file_ref(file);
+    return TL_OK;
+}
+
+void tl_index_list_deinit(tl_index_list *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        tl_index_file_unref(list->items[i]);
+    tl_free(list->items);
+    *list = (tl_index_list){0};
+}
+
 void tl_index_entries_deinit(tl_index_entries *entries)
 {
     for (size_t i = 0; i < entries->n; i++) {

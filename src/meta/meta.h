@@ -273,6 +273,14 @@ tl_index_file *tl_index_file_create(void); /* all optional fields absent; NULL i
 tl_index_file *tl_index_file_ref(const tl_index_file *file);
 void tl_index_file_unref(tl_index_file *file);
 
+typedef struct tl_index_list {
+    tl_index_file **items; /* refs held */
+    size_t n;
+    size_t cap;
+} tl_index_list;
+tl_status tl_index_list_add(tl_index_list *list, const tl_index_file *file, tl_error *err);
+void tl_index_list_deinit(tl_index_list *list);
+
 typedef struct tl_index_entry {
     tl_entry_kind kind;
     tl_bytes partition; /* BinaryRow with arity; owned */

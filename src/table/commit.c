@@ -21,6 +21,14 @@ static tl_status add_all(tl_entries *entries, tl_entry_kind kind, const tl_commi
     return TL_OK;
 }
 
+static tl_status add_indexes(tl_index_entries *entries, tl_entry_kind kind, const tl_commit_message *msg, const tl_index_list *files,
+                             tl_error *err)
+{
+    for (size_t i = 0; i < files->n; i++)
+        TL_TRY(tl_index_entries_add(entries, kind, tl_bytes_view_of(msg->partition), msg->bucket, files->items[i], err));
+    return TL_OK;
+}
+
 static tl_status collect(tl_table *table, const tl_commit_messages *messages, tl_changes *append, tl_changes *compact, tl_error *err)
 {
     for (size_t i = 0; i < messages->n; i++) {
@@ -32,6 +40,10 @@ static tl_status collect(tl_table *table, const tl_commit_messages *messages, tl
         TL_TRY(add_all(&compact->table, TL_ENTRY_DELETE, m, total, &m->compact_before, err));
         TL_TRY(add_all(&compact->table, TL_ENTRY_ADD, m, total, &m->compact_after, err));
         TL_TRY(add_all(&compact->changelog, TL_ENTRY_ADD, m, total, &m->compact_changelog, err));
+        TL_TRY(add_indexes(&append->indexes, TL_ENTRY_ADD, m, &m->new_indexes, err));
+        TL_TRY(add_indexes(&append->indexes, TL_ENTRY_DELETE, m, &m->deleted_indexes, err));
+        TL_TRY(add_indexes(&compact->indexes, TL_ENTRY_ADD, m, &m->compact_new_indexes, err));
+        TL_TRY(add_indexes(&compact->indexes, TL_ENTRY_DELETE, m, &m->compact_deleted_indexes, err));
     }
     return TL_OK;
 }
@@ -69,6 +81,12 @@ static void remove_list(tl_table *table, const tl_commit_message *m, const tl_fi
         tl_table__remove_file(table, tl_bytes_view_of(m->partition), m->bucket, files->items[i]);
 }
 
+static void remove_indexes(tl_table *table, const tl_commit_message *m, const tl_index_list *files)
+{
+    for (size_t i = 0; i < files->n; i++)
+        tl_indexes__remove(table, tl_bytes_view_of(m->partition), m->bucket, files->items[i]);
+}
+
 /* What a compaction made anew. A file that was only moved to another level is still live where it was. */
 static void remove_compaction(tl_table *table, const tl_commit_message *m)
 {
@@ -78,6 +96,7 @@ static void remove_compaction(tl_table *table, const tl_commit_message *m)
             tl_table__remove_file(table, tl_bytes_view_of(m->partition), m->bucket, file);
     }
     remove_list(table, m, &m->compact_changelog);
+    remove_indexes(table, m, &m->compact_new_indexes);
 }
 
 static void remove_compactions(tl_table *table, const tl_commit_messages *messages)
@@ -93,6 +112,7 @@ void tl_table_abort(tl_table *table, const tl_commit_messages *messages)
         remove_compaction(table, m);
         remove_list(table, m, &m->new_files);
         remove_list(table, m, &m->changelog_files);
+        remove_indexes(table, m, &m->new_indexes);
     }
 }
 
@@ -185,7 +205,15 @@ static tl_status drop_duplicates(tl_table *table, int64_t snapshot_id, const tl_
     scan.mode = TL_SCAN_CHANGELOG;
     if (status == TL_OK)
         status = tl_table__scan(table, &scan, &entries, err);
+    tl_index_entries indexes = {0};
+    if (status == TL_OK)
+        status = tl_indexes__read(table, snap, &indexes, err);
     tl_map names = {0};
+    for (size_t i = 0; status == TL_OK && i < indexes.n; i++) {
+        const char *name = indexes.items[i].file->name;
+        if (tl_map_put(&names, name, strlen(name), indexes.items[i].file, NULL) != TL_OK)
+            status = tl_nomem(err, "files");
+    }
     for (size_t i = 0; status == TL_OK && i < entries.n; i++) {
         const char *name = entries.items[i].file->name;
         if (tl_map_put(&names, name, strlen(name), entries.items[i].file, NULL) != TL_OK)
@@ -203,7 +231,13 @@ static tl_status drop_duplicates(tl_table *table, int64_t snapshot_id, const tl_
                     tl_table__remove_file(table, tl_bytes_view_of(m->partition), m->bucket, file);
             }
         }
+        const tl_index_list *fresh = compaction ? &m->compact_new_indexes : &m->new_indexes;
+        for (size_t f = 0; f < fresh->n; f++) {
+            if (tl_map_get(&names, fresh->items[f]->name, strlen(fresh->items[f]->name)) == NULL)
+                tl_indexes__remove(table, tl_bytes_view_of(m->partition), m->bucket, fresh->items[f]);
+        }
     }
+    tl_index_entries_deinit(&indexes);
     tl_map_deinit(&names);
     tl_entries_deinit(&entries);
     return status;
@@ -246,10 +280,15 @@ static tl_status make(commit *c, const tl_attempt *attempt, const tl_changes *ch
     return status;
 }
 
-static bool deletes(const tl_entries *entries)
+/* Appends that take rows away, by deleting files or by deletion vectors, are overwrites that can conflict. */
+static bool takes_away(const tl_changes *changes)
 {
-    for (size_t i = 0; i < entries->n; i++) {
-        if (entries->items[i].kind == TL_ENTRY_DELETE)
+    for (size_t i = 0; i < changes->table.n; i++) {
+        if (changes->table.items[i].kind == TL_ENTRY_DELETE)
+            return true;
+    }
+    for (size_t i = 0; i < changes->indexes.n; i++) {
+        if (strcmp(changes->indexes.items[i].file->type, TL_INDEX_DELETION_VECTORS) == 0)
             return true;
     }
     return false;
@@ -265,7 +304,7 @@ static tl_status reject(commit *c, tl_status status, const tl_error *err)
 
 static tl_status append_phase(commit *c, tl_error *err)
 {
-    bool nothing = c->append.table.n == 0 && c->append.changelog.n == 0;
+    bool nothing = c->append.table.n == 0 && c->append.changelog.n == 0 && c->append.indexes.n == 0;
     bool force = tl_table__option_bool(&c->table->schema->options, "commit.force-create-snapshot");
     if (nothing && c->spec->ignore_empty && !force)
         return TL_OK;
@@ -273,7 +312,7 @@ static tl_status append_phase(commit *c, tl_error *err)
         c->result.snapshot_id = c->before.data;
         return drop_duplicates(c->table, c->before.data, c->messages, /* compaction= */ false, err);
     }
-    tl_attempt attempt = attempt_of(c, deletes(&c->append.table) ? TL_COMMIT_OVERWRITE : TL_COMMIT_APPEND);
+    tl_attempt attempt = attempt_of(c, takes_away(&c->append) ? TL_COMMIT_OVERWRITE : TL_COMMIT_APPEND);
     attempt.discard_duplicates = attempt.kind == TL_COMMIT_APPEND &&
                                  tl_table__option_bool(&c->table->schema->options, "commit.discard-duplicate-files");
     return make(c, &attempt, &c->append, err);
@@ -281,7 +320,7 @@ static tl_status append_phase(commit *c, tl_error *err)
 
 static tl_status compact_phase(commit *c, const tl_changes *changes, tl_error *err)
 {
-    if (changes->table.n == 0 && changes->changelog.n == 0)
+    if (changes->table.n == 0 && changes->changelog.n == 0 && changes->indexes.n == 0)
         return TL_OK;
     if (c->before.compact > 0) {
         c->result.snapshot_id = c->before.compact;
@@ -327,13 +366,13 @@ static tl_status overwrite_phase(commit *c, const tl_predicate *partition, const
         c->result.snapshot_id = c->before.data;
         return drop_duplicates(c->table, c->before.data, c->messages, /* compaction= */ false, err);
     }
-    if (c->compact.table.n == 0)
+    if (c->compact.table.n == 0 && c->compact.indexes.n == 0)
         TL_TRY(tl_commit__upgrade(c->table, &c->append.table, err));
     tl_attempt attempt = attempt_of(c, TL_COMMIT_OVERWRITE);
     attempt.overwrite = true;
     attempt.overwrite_partition = partition;
     attempt.overwrite_partitions = partitions;
-    tl_changes changes = {.table = c->append.table}; /* changelog of an overwrite is not committed */
+    tl_changes changes = {.table = c->append.table, .indexes = c->append.indexes}; /* changelog of an overwrite is not committed */
     return make(c, &attempt, &changes, err);
 }
 
@@ -368,7 +407,7 @@ static tl_status overwrite(commit *c, tl_error *err)
     tl_map_deinit(&partitions);
     if (status != TL_OK)
         return reject(c, status, err);
-    tl_changes compact = {.table = c->compact.table};
+    tl_changes compact = {.table = c->compact.table, .indexes = c->compact.indexes};
     TL_TRY(compact_phase(c, &compact, err));
     remove_changelogs(c);
     return TL_OK;

@@ -15,6 +15,7 @@ void tl_changes_deinit(tl_changes *changes)
 {
     tl_entries_deinit(&changes->table);
     tl_entries_deinit(&changes->changelog);
+    tl_index_entries_deinit(&changes->indexes);
 }
 
 /* State over the rounds of one tl_commit__try(). */
@@ -186,8 +187,6 @@ static tl_status overwrite_delta(rounds *r, const tl_snapshot *latest, const tl_
 {
     const tl_attempt *a = r->attempt;
     if (latest != NULL) {
-        if (latest->index_manifest != NULL)
-            return tl_table__check_snapshot(latest, err);
         tl_scan scan;
         tl_scan_init(&scan, TL_SCAN_ALL, latest);
         scan.partition = a->overwrite_partition;
@@ -200,6 +199,33 @@ static tl_status overwrite_delta(rounds *r, const tl_snapshot *latest, const tl_
     for (size_t i = 0; i < changes->n; i++) {
         const tl_manifest_entry *e = &changes->items[i];
         TL_TRY(tl_entries_add(out, e->kind, tl_bytes_view_of(e->partition), e->bucket, e->total_buckets, e->file, err));
+    }
+    return TL_OK;
+}
+
+static bool overwrites(const tl_attempt *a, const tl_index_entry *entry, tl_status *status, tl_error *err)
+{
+    *status = TL_OK;
+    if (a->overwrite_partitions != NULL && tl_map_get(a->overwrite_partitions, entry->partition.data, entry->partition.len) == NULL)
+        return false;
+    return a->overwrite_partition == NULL ||
+           tl_partition_matches(a->table, a->overwrite_partition, tl_bytes_view_of(entry->partition), status, err);
+}
+
+/* Changes of index files: those of the overwritten partitions go, whatever their bucket. */
+static tl_status index_delta(const rounds *r, const tl_index_entries *old, const tl_index_entries *changes, tl_index_entries *out,
+                             tl_error *err)
+{
+    for (size_t i = 0; r->attempt->overwrite && i < old->n; i++) {
+        const tl_index_entry *e = &old->items[i];
+        tl_status status;
+        if (overwrites(r->attempt, e, &status, err))
+            TL_TRY(tl_index_entries_add(out, TL_ENTRY_DELETE, tl_bytes_view_of(e->partition), e->bucket, e->file, err));
+        TL_TRY(status);
+    }
+    for (size_t i = 0; i < changes->n; i++) {
+        const tl_index_entry *e = &changes->items[i];
+        TL_TRY(tl_index_entries_add(out, e->kind, tl_bytes_view_of(e->partition), e->bucket, e->file, err));
     }
     return TL_OK;
 }
@@ -333,15 +359,37 @@ static tl_status describe(rounds *r, const tl_snapshot *latest, const tl_entries
     TL_TRY(set_str(&snap->commit_user, a->user, err));
     if (a->properties != NULL && tl_options_dup(a->properties, &snap->properties) != TL_OK)
         return tl_nomem(err, "snapshot");
-    if (latest != NULL)
-        TL_TRY(set_str(&snap->index_manifest, latest->index_manifest, err));
     return inherit_statistics(r, latest, snap, err);
 }
 
+/* The index manifest of the latest snapshot stays unless index files change. */
+static tl_status write_indexes(rounds *r, const tl_snapshot *latest, const tl_changes *changes, tl_snapshot *snap, tl_error *err)
+{
+    bool carried = changes->indexes.n == 0 && !r->attempt->overwrite;
+    tl_index_entries old = {0}, delta = {0}, fresh = {0};
+    tl_status status = carried ? TL_OK : tl_indexes__read(r->table, latest, &old, err);
+    if (status == TL_OK && !carried)
+        status = index_delta(r, &old, &changes->indexes, &delta, err);
+    if (status == TL_OK && delta.n == 0) {
+        status = set_str(&snap->index_manifest, latest == NULL ? NULL : latest->index_manifest, err);
+    } else if (status == TL_OK) {
+        status = tl_indexes__combine(r->table, &old, &delta, &fresh, err);
+        if (status == TL_OK)
+            status = tl_index_manifest_write(&r->writer, fresh.items, fresh.n, &snap->index_manifest, err);
+        if (status == TL_OK)
+            status = tl_names_add(&r->files, snap->index_manifest, err);
+    }
+    tl_index_entries_deinit(&old);
+    tl_index_entries_deinit(&delta);
+    tl_index_entries_deinit(&fresh);
+    return status;
+}
+
 /* Write all manifests of the new snapshot. */
-static tl_status prepare(rounds *r, const tl_snapshot *latest, const tl_entries *delta, const tl_entries *changelog, tl_snapshot **out,
+static tl_status prepare(rounds *r, const tl_snapshot *latest, const tl_entries *delta, const tl_changes *changes, tl_snapshot **out,
                          tl_error *err)
 {
+    const tl_entries *changelog = &changes->changelog;
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = tl_calloc(1, sizeof *snap);
     if (snap == NULL)
         return tl_nomem(err, "snapshot");
@@ -350,6 +398,7 @@ static tl_status prepare(rounds *r, const tl_snapshot *latest, const tl_entries 
     TL_TRY(write_entries(r, delta, &snap->delta_manifest_list, &snap->delta_manifest_list_bytes, err));
     if (changelog->n > 0)
         TL_TRY(write_entries(r, changelog, &snap->changelog_manifest_list, &snap->changelog_manifest_list_bytes, err));
+    TL_TRY(write_indexes(r, latest, changes, snap, err));
     *out = TL_STEAL(snap);
     return TL_OK;
 }
@@ -414,7 +463,7 @@ static tl_status one_round(rounds *r, const tl_snapshot *latest, const tl_change
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
     tl_status status = gather(r, latest, changes, &delta, err);
     if (status == TL_OK)
-        status = prepare(r, latest, &delta, &changes->changelog, &snap, err);
+        status = prepare(r, latest, &delta, changes, &snap, err);
     tl_entries_deinit(&delta);
     if (status != TL_OK) {
         remove_manifests(r->table, &r->files);

@@ -30,7 +30,7 @@ static tl_status compact_unaware(tl_table *table, bool full, tl_commit_messages 
     TL_TRY(tl_table__latest(table->fs, &table->paths, &latest, err));
     if (latest == NULL)
         return TL_OK;
-    TL_TRY(tl_table__check_snapshot(latest, err));
+    TL_TRY(tl_table__check_snapshot(table, latest, err));
     tl_entries live = {0};
     tl_scan scan;
     tl_scan_init(&scan, TL_SCAN_ALL, latest);

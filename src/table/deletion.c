@@ -69,6 +69,12 @@ tl_status tl_deletion__add_manifests(tl_table *table, const tl_snapshot *snap, t
     for (size_t i = 0; status == TL_OK && i < list.n; i++)
         status = add_name(set, list.items[i].name, err);
     tl_manifest_list_deinit(&list);
+    tl_index_entries indexes = {0};
+    if (status == TL_OK)
+        status = tl_indexes__read(table, snap, &indexes, err);
+    for (size_t i = 0; status == TL_OK && i < indexes.n; i++)
+        status = add_name(set, indexes.items[i].file->name, err);
+    tl_index_entries_deinit(&indexes);
     return status;
 }
 
@@ -199,12 +205,33 @@ static tl_status remove_manifest_list(tl_table *table, const char *name, int64_t
     return status == TL_OK ? remove_manifest(table, name, keep, err) : status;
 }
 
+/* The index manifest and the index files that only this snapshot has. */
+static tl_status remove_indexes(tl_table *table, const tl_snapshot *snap, tl_name_set *keep, tl_error *err)
+{
+    if (snap->index_manifest == NULL)
+        return TL_OK;
+    tl_index_entries indexes = {0};
+    tl_status status = tl_indexes__read(table, snap, &indexes, err);
+    if (status != TL_OK && status != TL_E_NOMEM)
+        status = TL_OK; /* gone already */
+    for (size_t i = 0; status == TL_OK && i < indexes.n; i++) {
+        const tl_index_entry *e = &indexes.items[i];
+        if (tl_name_set_has(keep, e->file->name, strlen(e->file->name)))
+            continue;
+        tl_indexes__remove(table, tl_bytes_view_of(e->partition), e->bucket, e->file);
+        status = add_name(keep, e->file->name, err);
+    }
+    tl_index_entries_deinit(&indexes);
+    return status == TL_OK ? remove_manifest(table, snap->index_manifest, keep, err) : status;
+}
+
 tl_status tl_deletion__manifests(tl_table *table, const tl_snapshot *snap, bool changelog, tl_name_set *keep, tl_error *err)
 {
     TL_TRY(remove_manifest_list(table, snap->base_manifest_list, snap->base_manifest_list_bytes, keep, err));
     TL_TRY(remove_manifest_list(table, snap->delta_manifest_list, snap->delta_manifest_list_bytes, keep, err));
     if (changelog)
         TL_TRY(remove_manifest_list(table, snap->changelog_manifest_list, snap->changelog_manifest_list_bytes, keep, err));
+    TL_TRY(remove_indexes(table, snap, keep, err));
     if (snap->statistics != NULL && !tl_name_set_has(keep, snap->statistics, strlen(snap->statistics))) {
         TL_CLEANUP(tl_freep) char *dir = tl_paths_dir(&table->paths, "statistics");
         remove_path(table, dir == NULL ? NULL : tl_path_join(dir, snap->statistics));

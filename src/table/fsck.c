@@ -425,7 +425,7 @@ static tl_status check_live(check *c, const tl_snapshot *snap, tl_entries *live,
 
 static tl_status check_snapshot(check *c, const tl_snapshot *snap, tl_error *err)
 {
-    TL_TRY(tl_table__check_snapshot(snap, err));
+    TL_TRY(tl_table__check_snapshot(c->table, snap, err));
     TL_TRY(check_list(c, snap->base_manifest_list, snap->base_manifest_list_bytes, err));
     TL_TRY(check_list(c, snap->delta_manifest_list, snap->delta_manifest_list_bytes, err));
     tl_entries delta = {0}, live = {0};

@@ -426,12 +426,17 @@ tl_status tl_table__check_file(tl_table *table, const tl_data_file *file, tl_err
     return TL_OK;
 }
 
-tl_status tl_table__check_snapshot(const tl_snapshot *snap, tl_error *err)
+tl_status tl_table__check_snapshot(tl_table *table, const tl_snapshot *snap, tl_error *err)
 {
-    if (snap != NULL && snap->index_manifest != NULL)
-        return tl_error_set(err, TL_E_UNSUPPORTED, "snapshot %lld: not supported: index files (deletion vectors or hash index)",
-                            (long long)snap->id);
-    return TL_OK;
+    tl_index_entries indexes = {0};
+    tl_status status = tl_indexes__read(table, snap, &indexes, err);
+    for (size_t i = 0; status == TL_OK && i < indexes.n; i++) {
+        if (strcmp(indexes.items[i].file->type, TL_INDEX_HASH) != 0)
+            status = tl_error_set(err, TL_E_UNSUPPORTED, "snapshot %lld: not supported: index files of type %s", (long long)snap->id,
+                                  indexes.items[i].file->type);
+    }
+    tl_index_entries_deinit(&indexes);
+    return status;
 }
 
 tl_status tl_table__split_list(const char *text, bool trim, char ***out, size_t *n, tl_error *err)

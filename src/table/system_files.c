@@ -424,10 +424,43 @@ tl_status tl_system__buckets(tl_table *table, tl_builder *const *cols, tl_error 
 
 /* ---- index files ---- */
 
+static tl_status add_ranges(tl_builder *list, const tl_index_file *file)
+{
+    if (file->n_ranges < 0)
+        return tl_builder_null(list);
+    tl_builder *rows = tl_builder_child(list, 0);
+    for (int32_t i = 0; i < file->n_ranges; i++) {
+        const tl_dv_range *r = &file->ranges[i];
+        tl_builder *cardinality = tl_builder_child(rows, 3);
+        TL_TRY(tl_builder_bytes(tl_builder_child(rows, 0), r->data_file, strlen(r->data_file)));
+        TL_TRY(tl_builder_int(tl_builder_child(rows, 1), r->offset));
+        TL_TRY(tl_builder_int(tl_builder_child(rows, 2), r->bytes));
+        TL_TRY(r->cardinality == TL_ABSENT ? tl_builder_null(cardinality) : tl_builder_int(cardinality, r->cardinality));
+        TL_TRY(tl_builder_end(rows));
+    }
+    return tl_builder_end(list);
+}
+
+static tl_status index_row(tl_table *table, const tl_index_entry *e, tl_builder *const *c, tl_error *err)
+{
+    const tl_index_file *f = e->file;
+    TL_TRY(add_row_text(c[0], table->partition_type, e->partition, err));
+    TL_TRY(built(tl_builder_int(c[1], e->bucket), err));
+    TL_TRY(built(tl_builder_bytes(c[2], f->type, strlen(f->type)), err));
+    TL_TRY(built(tl_builder_bytes(c[3], f->name, strlen(f->name)), err));
+    TL_TRY(built(tl_builder_int(c[4], f->bytes), err));
+    TL_TRY(built(tl_builder_int(c[5], f->rows), err));
+    return built(add_ranges(c[6], f), err);
+}
+
 tl_status tl_system__table_indexes(tl_table *table, tl_builder *const *cols, tl_error *err)
 {
-    (void)cols;
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
     TL_TRY(read_snapshot(table, &snap, err));
-    return tl_table__check_snapshot(snap, err); /* without index files there are no rows */
+    tl_index_entries indexes = {0};
+    tl_status status = tl_indexes__read(table, snap, &indexes, err);
+    for (size_t i = 0; status == TL_OK && i < indexes.n; i++)
+        status = index_row(table, &indexes.items[i], cols, err);
+    tl_index_entries_deinit(&indexes);
+    return status;
 }

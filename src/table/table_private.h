@@ -86,8 +86,8 @@ tl_status tl_table__schema(tl_table *table, int64_t id, const tl_table_schema **
 /** TL_E_UNSUPPORTED if the file needs a feature that is not there. */
 tl_status tl_table__check_file(tl_table *table, const tl_data_file *file, tl_error *err);
 bool tl_table__is_first_row(const tl_table *table);
-/** TL_E_UNSUPPORTED for snapshots with index files: what commits and deletes must keep them up. */
-tl_status tl_table__check_snapshot(const tl_snapshot *snap, tl_error *err);
+/** TL_E_UNSUPPORTED for snapshots with index files other than hash indexes: what changes data files must keep those up. */
+tl_status tl_table__check_snapshot(tl_table *table, const tl_snapshot *snap, tl_error *err);
 tl_status tl_table__require_data(const tl_table *table, const char *what, tl_error *err);
 /** Newest schema on disk (new reference). */
 tl_status tl_table__latest_schema(tl_table *table, tl_table_schema **out, tl_error *err);
@@ -229,6 +229,7 @@ int64_t tl_from_local_ms(int64_t local_ms);
 typedef struct tl_changes {
     tl_entries table;
     tl_entries changelog;
+    tl_index_entries indexes;
 } tl_changes;
 void tl_changes_deinit(tl_changes *changes);
 
@@ -274,6 +275,18 @@ tl_status tl_table__split_name(const char *object, char **table, char **branch, 
 /** The reference reads manifests as the option says: only what is written here may be asked for. */
 tl_status tl_table__check_manifest_format(const tl_table *table, tl_error *err);
 tl_status tl_manifest_meta__dup(const tl_manifest_meta *from, tl_manifest_list *to, tl_error *err);
+
+/* ---- index files (index_files.c) ---- */
+
+/** All index files of a snapshot; none for NULL. `out` is set. */
+tl_status tl_indexes__read(tl_table *table, const tl_snapshot *snap, tl_index_entries *out, tl_error *err);
+/** Path of an index file (`external`: its recorded path, NULL if none); tl_free. NULL if out of memory. */
+char *tl_indexes__path(const tl_table *table, tl_bytes_view partition, int32_t bucket, const char *name, const char *external);
+/** Remove an index file; a missing one is fine. */
+void tl_indexes__remove(tl_table *table, tl_bytes_view partition, int32_t bucket, const tl_index_file *file);
+/** What is there after the changes. TL_E_CONFLICT if they do not fit. `out` must be empty. */
+tl_status tl_indexes__combine(const tl_table *table, const tl_index_entries *old, const tl_index_entries *changes, tl_index_entries *out,
+                              tl_error *err);
 
 /** Partition predicate of a static spec (column -> text; the default name is NULL), bound to the partition type. */
 tl_status tl_table__partition_predicate(tl_table *table, const tl_options *spec, tl_predicate **out, tl_error *err);

@@ -227,7 +227,6 @@ tl_status tl_table_delete_tag(tl_table *table, const char *name, tl_error *err)
     TL_TRY(tl_fs_exists(table->fs, snapshot_path, &alive, err));
     if (alive)
         return tl_fs_remove(table->fs, path, err);
-    TL_TRY(tl_table__check_snapshot(snap, err));
     tl_tagged *tags = NULL;
     size_t n = 0;
     TL_TRY(tl_tags__snapshots(table, &tags, &n, err));

@@ -158,7 +158,7 @@ static tl_status load_live(tl_table_writer *w, const tl_map *partitions, tl_entr
         w->stale = true;
     if (latest == NULL || w->options.ignore_previous)
         return TL_OK;
-    TL_TRY(tl_table__check_snapshot(latest, err));
+    TL_TRY(tl_table__check_snapshot(w->table, latest, err));
     tl_scan scan;
     tl_scan_init(&scan, TL_SCAN_ALL, latest);
     scan.partitions = partitions;
