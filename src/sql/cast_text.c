@@ -20,67 +20,11 @@ static tl_bytes_view trim(tl_bytes_view v)
     return v;
 }
 
-/** As Java's String.trim(): all characters up to a blank. */
-static tl_bytes_view trim_java(tl_bytes_view v)
-{
-    while (v.len > 0 && v.data[0] <= ' ') {
-        v.data++;
-        v.len--;
-    }
-    while (v.len > 0 && v.data[v.len - 1] <= ' ')
-        v.len--;
-    return v;
-}
-
 /* ---- numbers ---- */
 
 const char *tl_cast__parse_int(tl_bytes_view text, int64_t min, int64_t max, int64_t *out)
 {
-    text = trim(text);
-    if (text.len == 0)
-        return "Input is empty.";
-    size_t i = 0;
-    bool negative = text.data[0] == '-';
-    if (negative || text.data[0] == '+') {
-        if (text.len == 1)
-            return "Input has no digits.";
-        i = 1;
-    }
-    tl_i128 v = 0;
-    for (; i < text.len && text.data[i] != '.'; i++) {
-        if (text.data[i] < '0' || text.data[i] > '9')
-            return "Invalid character found.";
-        v = v * 10 + (text.data[i] - '0');
-        if (v > (tl_i128)INT64_MAX + 1)
-            return "Overflow.";
-    }
-    for (i++; i < text.len; i++) /* what stands behind the point is left out, but must be digits */
-        if (text.data[i] < '0' || text.data[i] > '9')
-            return "Invalid character found.";
-    if (negative)
-        v = -v;
-    if (v < min || v > max)
-        return "Overflow.";
-    *out = (int64_t)v;
-    return NULL;
-}
-
-/** Java's parseDouble takes a suffix too. */
-static bool parse_double(tl_bytes_view text, bool single, double *out)
-{
-    text = trim_java(text);
-    if (text.len > 1 && strchr("dDfF", text.data[text.len - 1]) != NULL) {
-        uint8_t before = text.data[text.len - 2];
-        if ((before >= '0' && before <= '9') || before == '.')
-            text.len--;
-    }
-    if (!single)
-        return tl_text__parse_double(text, out);
-    float v;
-    if (!tl_text__parse_float(text, &v))
-        return false;
-    *out = v;
-    return true;
+    return tl_convert_parse_int(trim(text), min, max, out);
 }
 
 static bool word_is(tl_bytes_view text, const char *word)
@@ -158,7 +102,7 @@ static tl_status text_to_decimal(tl_cast *c, int64_t i, tl_bytes_view v)
         return tl_cast__null(c, i);
     switch (tl_decimal__parse(trim(v), c->to->precision, c->to->scale, &d)) {
     case TL_DECIMAL_FITS:
-        tl_cast__put_decimal(c->out, i, d);
+        tl_convert_put_decimal(c->out, i, d);
         return TL_OK;
     case TL_DECIMAL_OVERFLOW:
         return tl_cast__null(c, i);
@@ -169,176 +113,24 @@ static tl_status text_to_decimal(tl_cast *c, int64_t i, tl_bytes_view v)
 
 /* ---- dates and times ---- */
 
-/** All of it digits, of at most nine. */
-static bool all_digits(tl_bytes_view v, int32_t *out)
+static tl_status text_to_time(tl_cast *c, int64_t i, tl_bytes_view v)
 {
-    int32_t n = 0;
-    if (v.len == 0 || v.len > 9)
-        return false;
-    for (size_t i = 0; i < v.len; i++) {
-        if (v.data[i] < '0' || v.data[i] > '9')
-            return false;
-        n = n * 10 + (v.data[i] - '0');
-    }
-    *out = n;
-    return true;
-}
-
-/** Up to `separator`, trimmed; the rest stays in *text. False if it is not there: then all is taken. */
-static bool take_until(tl_bytes_view *text, char separator, tl_bytes_view *part)
-{
-    const uint8_t *found = text->len > 0 ? memchr(text->data, separator, text->len) : NULL;
-    if (found == NULL) {
-        *part = trim_java(*text);
-        text->len = 0;
-        return false;
-    }
-    *part = trim_java((tl_bytes_view){text->data, (size_t)(found - text->data)});
-    text->len -= (size_t)(found - text->data) + 1;
-    text->data = found + 1;
-    return true;
-}
-
-static bool date_of(int32_t y, int32_t m, int32_t d, int32_t *days)
-{
-    static const int32_t lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    if (y < 0 || y > 9999 || m < 1 || m > 12 || d < 1)
-        return false;
-    bool leap = y % 4 == 0 && (y % 100 != 0 || y % 400 == 0);
-    if (d > lengths[m - 1] + (m == 2 && leap))
-        return false;
-    *days = (int32_t)tl_days_from_civil(y, m, d);
-    return true;
-}
-
-bool tl_cast__parse_date(tl_bytes_view text, int32_t *days)
-{
-    const uint8_t *space = text.len > 0 ? memchr(text.data, ' ', text.len) : NULL;
-    if (space != NULL)
-        text.len = (size_t)(space - text.data); /* the date of a timestamp */
-    tl_bytes_view year, month = {NULL, 0}, day = {NULL, 0};
-    int32_t y, m = 1, d = 1;
-    bool has_month = take_until(&text, '-', &year);
-    bool has_day = has_month && take_until(&text, '-', &month);
-    if (has_day)
-        day = trim_java(text);
-    if (!all_digits(year, &y) || (has_month && !all_digits(month, &m)) || (has_day && !all_digits(day, &d)))
-        return false;
-    return date_of(y, m, d, days);
-}
-
-/** Milliseconds of digits behind the point, rounded by the fourth; what is no digit counts as 0. */
-static int32_t fraction_of(tl_bytes_view v)
-{
-    int32_t ms = 0, scale = 100;
-    for (size_t i = 0; i < v.len && scale > 0; i++, scale /= 10) {
-        ms += (v.data[i] >= '0' && v.data[i] <= '9' ? v.data[i] - '0' : 0) * scale;
-        if (scale == 1 && i + 1 < v.len && v.data[i + 1] >= '5')
-            ms++;
-    }
-    return ms;
-}
-
-/** [+-]hh[:mm] behind a time: what is to be added to it, in minutes; the text is cut before it. */
-static bool take_offset(tl_bytes_view *text, int32_t *minutes)
-{
-    *minutes = 0;
-    const uint8_t *sign = text->len > 0 ? memchr(text->data, '-', text->len) : NULL;
-    int32_t direction = sign != NULL ? -1 : 1, h, m = 0;
-    if (sign == NULL)
-        sign = text->len > 0 ? memchr(text->data, '+', text->len) : NULL;
-    if (sign == NULL)
-        return true;
-    tl_bytes_view rest = {sign + 1, text->len - (size_t)(sign + 1 - text->data)}, hours;
-    text->len = (size_t)(sign - text->data);
-    bool has_minutes = take_until(&rest, ':', &hours);
-    if (!all_digits(hours, &h) || (has_minutes && !all_digits(trim_java(rest), &m)) || h > 99 || m > 99)
-        return false;
-    *minutes = direction * (h * 60 + m);
-    return true;
-}
-
-/** h[:m[:s[.f]]][+-hh[:mm]]; parts may be larger than a clock's as long as the sum is a time of day. */
-bool tl_cast__parse_time(tl_bytes_view text, int32_t *millis)
-{
-    tl_bytes_view hour, minute = {NULL, 0}, second = {NULL, 0};
-    int32_t h, m = 0, s = 0, f = 0, offset;
-    if (!take_offset(&text, &offset))
-        return false;
-    bool has_minute = take_until(&text, ':', &hour);
-    bool has_second = has_minute && take_until(&text, ':', &minute);
-    bool has_fraction = has_second && take_until(&text, '.', &second);
-    if (has_fraction)
-        f = fraction_of(trim_java(text));
-    if (!all_digits(hour, &h) || (has_minute && !all_digits(minute, &m)) || (has_second && !all_digits(second, &s)))
-        return false;
-    int64_t ms = (((int64_t)h * 60 + m + offset) * 60 + s) * 1000 + f;
-    if (ms < 0 || ms >= 86400000)
-        return false;
-    *millis = (int32_t)ms;
-    return true;
-}
-
-typedef struct cursor {
-    const uint8_t *p, *end;
-} cursor;
-
-static bool take_digits(cursor *c, int min, int max, int32_t *out)
-{
-    int n = 0;
-    int32_t v = 0;
-    while (c->p < c->end && n < max && *c->p >= '0' && *c->p <= '9') {
-        v = v * 10 + (*c->p++ - '0');
-        n++;
-    }
-    *out = v;
-    return n >= min;
-}
-
-static bool take_char(cursor *c, char ch)
-{
-    if (c->p >= c->end || *c->p != (uint8_t)ch)
-        return false;
-    c->p++;
-    return true;
-}
-
-/** yyyy-[m]m-[d]d[ [h]h:[m]m:[s]s[.fraction of up to nine digits]]; a day up to 31 is clipped to its month. */
-bool tl_cast__parse_timestamp(tl_bytes_view text, int64_t *millis, int32_t *nanos)
-{
-    cursor c = {text.data, text.data + text.len};
-    int32_t y, mo, d, h = 0, mi = 0, s = 0, days;
-    int64_t fraction = 0;
-    if (!take_digits(&c, 4, 4, &y) || !take_char(&c, '-') || !take_digits(&c, 1, 2, &mo) || !take_char(&c, '-') || !take_digits(&c, 1, 2, &d))
-        return false;
-    if (c.p < c.end) {
-        if (!take_char(&c, ' ') || !take_digits(&c, 1, 2, &h) || !take_char(&c, ':') || !take_digits(&c, 1, 2, &mi) || !take_char(&c, ':') ||
-            !take_digits(&c, 1, 2, &s))
-            return false;
-        if (take_char(&c, '.')) {
-            int64_t scale = 100000000;
-            for (; c.p < c.end && scale > 0 && *c.p >= '0' && *c.p <= '9'; c.p++, scale /= 10)
-                fraction += (*c.p - '0') * scale;
-        }
-    }
-    while (d > 28 && d <= 31 && mo >= 1 && mo <= 12 && !date_of(y, mo, d, &days))
-        d--;
-    if (c.p != c.end || h > 23 || mi > 59 || s > 59 || !date_of(y, mo, d, &days))
-        return false;
-    *millis = (int64_t)days * 86400000 + ((h * 60 + mi) * 60 + s) * INT64_C(1000) + fraction / 1000000;
-    *nanos = (int32_t)(fraction % 1000000);
-    return true;
+    int64_t millis;
+    if (!tl_convert_parse_time(v, &millis) || millis < 0 || millis >= 86400000)
+        return bad_input(c, i, v);
+    ((int32_t *)c->out->values)[i] = (int32_t)millis;
+    return TL_OK;
 }
 
 static tl_status text_to_timestamp(tl_cast *c, int64_t i, tl_bytes_view v)
 {
     int64_t millis;
     int32_t nanos;
-    if (!tl_cast__parse_timestamp(v, &millis, &nanos))
+    if (!tl_convert_parse_timestamp(v, &millis, &nanos))
         return bad_input(c, i, v);
     if (c->to->kind == TL_TIMESTAMP_LTZ)
         millis = tl_tz_to_utc_ms(c->zone, millis);
-    tl_cast__put_timestamp(c->out, i, millis, nanos);
+    tl_convert_put_timestamp(c->out, i, millis, nanos);
     return TL_OK;
 }
 
@@ -356,18 +148,18 @@ static tl_status text_to(tl_cast *c, int64_t i, tl_bytes_view v)
     case TL_BIGINT:
         return text_to_int(c, i, v);
     case TL_FLOAT:
-        if (!parse_double(v, /* single= */ true, &d))
+        if (!tl_convert_parse_double(v, /* single= */ true, &d))
             return bad_input(c, i, v);
         ((float *)c->out->values)[i] = (float)d;
         return TL_OK;
     case TL_DOUBLE:
-        return parse_double(v, /* single= */ false, &((double *)c->out->values)[i]) ? TL_OK : bad_input(c, i, v);
+        return tl_convert_parse_double(v, /* single= */ false, &((double *)c->out->values)[i]) ? TL_OK : bad_input(c, i, v);
     case TL_DECIMAL:
         return text_to_decimal(c, i, v);
     case TL_DATE:
-        return tl_cast__parse_date(v, &((int32_t *)c->out->values)[i]) ? TL_OK : bad_input(c, i, v);
+        return tl_convert_parse_date(v, &((int32_t *)c->out->values)[i]) ? TL_OK : bad_input(c, i, v);
     case TL_TIME:
-        return tl_cast__parse_time(v, &((int32_t *)c->out->values)[i]) ? TL_OK : bad_input(c, i, v);
+        return text_to_time(c, i, v);
     case TL_TIMESTAMP:
     case TL_TIMESTAMP_LTZ:
         return text_to_timestamp(c, i, v);
@@ -441,7 +233,7 @@ static tl_status append_timestamp(tl_buf *buf, const tl_column *col, int64_t i, 
 {
     int64_t millis;
     int32_t nanos, precision = col->type->precision;
-    tl_cast__timestamp_at(col, i, &millis, &nanos);
+    tl_convert_timestamp_at(col, i, &millis, &nanos);
     if (col->type->kind == TL_TIMESTAMP_LTZ)
         millis += tl_tz_offset_ms(zone, millis);
     int64_t days = millis / 86400000 - (millis % 86400000 < 0);
@@ -486,7 +278,7 @@ tl_status tl_cast__append_text(tl_buf *buf, const tl_column *col, int64_t i, con
     case TL_DOUBLE:
         return tl_buf_append(buf, text, tl_text_java_double(tl_col_f64(col, i), text));
     case TL_DECIMAL:
-        return tl_buf_append(buf, text, tl_decimal_format(tl_cast__decimal_at(col, i), col->type->scale, text));
+        return tl_buf_append(buf, text, tl_decimal_format(tl_convert_decimal_at(col, i), col->type->scale, text));
     case TL_CHAR:
     case TL_VARCHAR: {
         tl_bytes_view v = tl_col_bytes(col, i);
@@ -532,34 +324,6 @@ static tl_status append_nested(tl_buf *buf, const tl_column *col, int64_t i, con
     return tl_buf_append_byte(buf, is_map ? '}' : ']');
 }
 
-/** Bytes of the first `n` characters (at most all). */
-static size_t prefix_bytes(const uint8_t *data, size_t bytes, int64_t n, int64_t *characters)
-{
-    size_t i = 0;
-    int64_t count = 0;
-    while (i < bytes) {
-        if ((data[i] & 0xC0) != 0x80 && count++ == n) {
-            count--;
-            break;
-        }
-        i++;
-    }
-    *characters = count;
-    return i;
-}
-
-/** CHAR(n) is cut and padded with blanks, VARCHAR(n) is cut. `from` is where the value begins in the buffer. */
-static tl_status fit_length(tl_cast *c, size_t from)
-{
-    if (c->to->length == TL_LENGTH_MAX)
-        return TL_OK;
-    int64_t characters;
-    c->text.len = from + prefix_bytes(c->text.data + from, c->text.len - from, c->to->length, &characters);
-    for (; c->to->kind == TL_CHAR && characters < c->to->length; characters++)
-        TL_TRY(tl_buf_append_byte(&c->text, ' '));
-    return TL_OK;
-}
-
 tl_status tl_cast__to_text(tl_cast *c)
 {
     TL_TRY(tl_column_alloc(c->to, c->from->length, &c->out, c->err));
@@ -568,7 +332,7 @@ tl_status tl_cast__to_text(tl_cast *c)
         if (!tl_col_is_null(c->from, i)) {
             tl_status status = tl_cast__append_text(&c->text, c->from, i, c->zone);
             if (status == TL_OK)
-                status = fit_length(c, from);
+                status = tl_convert_fit_length(&c->text, from, c->to);
             if (status != TL_OK)
                 return tl_nomem(c->err, "cast");
         }
@@ -589,7 +353,7 @@ static tl_status from_timestamp(tl_cast *c)
             continue;
         int64_t millis;
         int32_t nanos;
-        tl_cast__timestamp_at(c->from, i, &millis, &nanos);
+        tl_convert_timestamp_at(c->from, i, &millis, &nanos);
         if (local_from && !local_to)
             millis += tl_tz_offset_ms(c->zone, millis);
         int64_t days = millis / 86400000;
@@ -604,7 +368,7 @@ static tl_status from_timestamp(tl_cast *c)
         default:
             if (local_to && !local_from)
                 millis = tl_tz_to_utc_ms(c->zone, millis);
-            tl_cast__put_timestamp(c->out, i, millis, nanos);
+            tl_convert_put_timestamp(c->out, i, millis, nanos);
             break;
         }
     }
@@ -621,7 +385,7 @@ tl_status tl_cast__from_time(tl_cast *c)
         int64_t millis = (int64_t)tl_col_i32(c->from, i) * (c->from->type->kind == TL_DATE ? 86400000 : 1);
         if (c->to->kind == TL_TIMESTAMP_LTZ)
             millis = tl_tz_to_utc_ms(c->zone, millis);
-        tl_cast__put_timestamp(c->out, i, millis, 0);
+        tl_convert_put_timestamp(c->out, i, millis, 0);
     }
     return TL_OK;
 }

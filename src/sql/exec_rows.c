@@ -144,7 +144,7 @@ static tl_status window_row(expander *x, int64_t row, tl_error *err)
         return TL_OK;
     int64_t time;
     int32_t nanos;
-    tl_cast__timestamp_at(col, row, &time, &nanos);
+    tl_convert_timestamp_at(col, row, &time, &nanos);
     if (col->type->kind == TL_TIMESTAMP_LTZ)
         time += tl_tz_offset_ms(x->zone, time);
     bool good = true;
@@ -169,7 +169,7 @@ static tl_status put_bounds(expander *x, int32_t at, const int64_t *bounds, int6
     TL_TRY(tl_column_alloc(type, x->n, &out->cols[at], err));
     bool local = type->kind == TL_TIMESTAMP_LTZ;
     for (int64_t i = 0; i < x->n; i++)
-        tl_cast__put_timestamp(out->cols[at], i, (local ? tl_tz_to_utc_ms(x->zone, bounds[i]) : bounds[i]) - minus, 0);
+        tl_convert_put_timestamp(out->cols[at], i, (local ? tl_tz_to_utc_ms(x->zone, bounds[i]) : bounds[i]) - minus, 0);
     return TL_OK;
 }
 

@@ -15,7 +15,7 @@ static tl_status append_value(tl_buf *buf, const tl_column *col, int64_t i);
 static tl_status append_decimal(tl_buf *buf, const tl_column *col, int64_t i)
 {
     char text[72];
-    size_t n = tl_decimal_format(tl_cast__decimal_at(col, i), col->type->scale, text);
+    size_t n = tl_decimal_format(tl_convert_decimal_at(col, i), col->type->scale, text);
     if (col->type->scale > 0) { /* without zeros at the end */
         while (text[n - 1] == '0')
             n--;
@@ -35,7 +35,7 @@ static tl_status append_timestamp(tl_buf *buf, const tl_column *col, int64_t i)
     int64_t ms, year;
     int32_t nanos;
     int month, day;
-    tl_cast__timestamp_at(col, i, &ms, &nanos);
+    tl_convert_timestamp_at(col, i, &ms, &nanos);
     int64_t days = ms / 86400000 - (ms % 86400000 < 0);
     int32_t rest = (int32_t)(ms - days * 86400000);
     tl_civil_from_days(days, &year, &month, &day);

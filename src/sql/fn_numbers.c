@@ -109,8 +109,8 @@ static tl_status sign_kernel(tl_kernel *k)
         } else if (k->out->phys == TL_PHYS_F64) {
             TL_OUT(k, double)[i] = real_sign(TL_VEC(a, double, i));
         } else if (k->type->kind == TL_DECIMAL) {
-            tl_i128 v = tl_cast__decimal_at(a->col, i * a->step), one = tl_pow10_i128(k->type->scale);
-            tl_cast__put_decimal(k->out, i, v > 0 ? one : v < 0 ? -one : 0);
+            tl_i128 v = tl_convert_decimal_at(a->col, i * a->step), one = tl_pow10_i128(k->type->scale);
+            tl_convert_put_decimal(k->out, i, v > 0 ? one : v < 0 ? -one : 0);
         } else {
             int64_t v = k->out->phys == TL_PHYS_I8 ? TL_VEC(a, int8_t, i) : k->out->phys == TL_PHYS_I16 ? TL_VEC(a, int16_t, i) : k->out->phys == TL_PHYS_I32 ? TL_VEC(a, int32_t, i) : TL_VEC(a, int64_t, i);
             int64_t s = (v > 0) - (v < 0);
@@ -148,9 +148,9 @@ static tl_status floor_kernel(tl_kernel *k)
         } else if (tl_sql__is_float(k->type)) {
             TL_OUT(k, double)[i] = up ? ceil(TL_VEC(a, double, i)) : floor(TL_VEC(a, double, i));
         } else {
-            tl_i128 v = tl_cast__decimal_at(a->col, i * a->step), unit = tl_pow10_i128(a->col->type->scale);
+            tl_i128 v = tl_convert_decimal_at(a->col, i * a->step), unit = tl_pow10_i128(a->col->type->scale);
             tl_i128 q = v / unit, r = v % unit;
-            tl_cast__put_decimal(k->out, i, q + (up ? r > 0 : -(r < 0)));
+            tl_convert_put_decimal(k->out, i, q + (up ? r > 0 : -(r < 0)));
         }
     }
     return TL_OK;
@@ -168,7 +168,7 @@ static bool cut_digits(tl_i128 v, int32_t scale, int32_t digits, bool round, tl_
         *out = 0;
         return true;
     }
-    tl_i128 unit = tl_pow10_i128(drop), q = round ? tl_cast__divide_rounded(v, unit) : v / unit;
+    tl_i128 unit = tl_pow10_i128(drop), q = round ? tl_convert_divide_rounded(v, unit) : v / unit;
     return !__builtin_mul_overflow(q, unit, out);
 }
 
@@ -194,7 +194,7 @@ static double cut_double(double v, int32_t digits, bool round)
     int drop = scale - digits;
     if (drop > 30)
         return 0;
-    tl_i128 unit = tl_pow10_i128(drop), q = round ? tl_cast__divide_rounded(unscaled, unit) : unscaled / unit;
+    tl_i128 unit = tl_pow10_i128(drop), q = round ? tl_convert_divide_rounded(unscaled, unit) : unscaled / unit;
     char result[72];
     size_t m = tl_decimal_format(v < 0 ? -q : q, 0, result);
     snprintf(result + m, sizeof result - m, "e%d", -digits);
@@ -205,10 +205,10 @@ static tl_status round_decimal(tl_kernel *k, int64_t i, int32_t digits, bool rou
 {
     const tl_vec *a = &k->args[0];
     tl_i128 v;
-    if (!cut_digits(tl_cast__decimal_at(a->col, i * a->step), a->col->type->scale, digits, round, &v) ||
-        !tl_cast__rescale(v, a->col->type->scale, k->type->precision, k->type->scale, &v))
+    if (!cut_digits(tl_convert_decimal_at(a->col, i * a->step), a->col->type->scale, digits, round, &v) ||
+        !tl_convert_rescale(v, a->col->type->scale, k->type->precision, k->type->scale, &v))
         return tl_kernel_null(k, i);
-    tl_cast__put_decimal(k->out, i, v);
+    tl_convert_put_decimal(k->out, i, v);
     return TL_OK;
 }
 
@@ -246,7 +246,7 @@ static tl_status round_kernel(tl_kernel *k)
             TL_OUT(k, float)[i] = (float)cut_double(strtod(text, NULL), digits, round);
         } else {
             (void)cut_digits(integer_at(a, i), 0, digits, round, &v);
-            tl_cast__put_integer(k->out, i, (int64_t)v); /* wraps */
+            tl_convert_put_integer(k->out, i, (int64_t)v); /* wraps */
         }
     }
     return TL_OK;

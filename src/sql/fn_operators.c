@@ -89,9 +89,9 @@ static tl_status decimal_rows(tl_kernel *k, decimal_fn fn)
         tl_i128 v;
         if (!tl_kernel_is_valid(k, i))
             continue;
-        if (fn(tl_cast__decimal_at(a, i * k->args[0].step), a->type->scale, tl_cast__decimal_at(c, i * k->args[1].step), c->type->scale, k->type->precision,
+        if (fn(tl_convert_decimal_at(a, i * k->args[0].step), a->type->scale, tl_convert_decimal_at(c, i * k->args[1].step), c->type->scale, k->type->precision,
                k->type->scale, &v))
-            tl_cast__put_decimal(k->out, i, v);
+            tl_convert_put_decimal(k->out, i, v);
         else
             TL_TRY(tl_kernel_null(k, i));
     }
@@ -185,13 +185,13 @@ static tl_status remainder_of(tl_kernel *k)
             return by_zero(k);
         if (k->type->kind != TL_DECIMAL) {
             int64_t y = TL_VEC(c, int64_t, i);
-            tl_cast__put_integer(k->out, i, y == -1 ? 0 : TL_VEC(a, int64_t, i) % y);
+            tl_convert_put_integer(k->out, i, y == -1 ? 0 : TL_VEC(a, int64_t, i) % y);
             continue;
         }
         tl_i128 v;
-        if (tl_decimal__remainder(tl_cast__decimal_at(a->col, i * a->step), a->col->type->scale, tl_cast__decimal_at(c->col, i * c->step), c->col->type->scale,
+        if (tl_decimal__remainder(tl_convert_decimal_at(a->col, i * a->step), a->col->type->scale, tl_convert_decimal_at(c->col, i * c->step), c->col->type->scale,
                                   k->type->precision, &v))
-            tl_cast__put_decimal(k->out, i, v);
+            tl_convert_put_decimal(k->out, i, v);
         else
             TL_TRY(tl_kernel_null(k, i));
     }
@@ -557,7 +557,7 @@ static tl_status plus_ms(tl_kernel *k)
         } else {
             int64_t millis;
             int32_t nanos;
-            tl_cast__timestamp_at(point->col, i * point->step, &millis, &nanos);
+            tl_convert_timestamp_at(point->col, i * point->step, &millis, &nanos);
             millis = (int64_t)((uint64_t)millis + (uint64_t)ms);
             if (k->out->phys == TL_PHYS_TS96)
                 TL_OUT(k, tl_ts96)[i] = (tl_ts96){millis, nanos, 0};
@@ -594,7 +594,7 @@ static tl_status plus_months_kernel(tl_kernel *k)
         }
         int64_t millis;
         int32_t nanos;
-        tl_cast__timestamp_at(point->col, i * point->step, &millis, &nanos);
+        tl_convert_timestamp_at(point->col, i * point->step, &millis, &nanos);
         int64_t days = floor_div(millis, 86400000);
         millis = tl_sql__plus_months(days, months) * 86400000 + (millis - days * 86400000);
         if (k->out->phys == TL_PHYS_TS96)

@@ -79,7 +79,7 @@ static tl_status timestamp_moment(tl_kernel *k, int64_t i, tl_jtime *out, bool *
 {
     (void)is_null;
     const tl_vec *v = &k->args[0];
-    tl_cast__timestamp_at(v->col, i * v->step, &out->millis, &out->nanos);
+    tl_convert_timestamp_at(v->col, i * v->step, &out->millis, &out->nanos);
     if (v->col->type->kind == TL_TIMESTAMP_LTZ)
         out->millis += tl_tz_offset_ms(k->env->zone, out->millis);
     return TL_OK;
@@ -177,14 +177,14 @@ static tl_status put_timestamp(tl_kernel *k, int64_t i, bool good, int64_t ms, i
     if (k->type->kind == TL_DATE)
         TL_OUT(k, int32_t)[i] = (int32_t)tl_jformat__floor_div(ms, 86400000);
     else
-        tl_cast__put_timestamp(k->out, i, ms, nanos);
+        tl_convert_put_timestamp(k->out, i, ms, nanos);
     return TL_OK;
 }
 
 static tl_status to_date_kernel(tl_kernel *k)
 {
     for (int64_t i = 0; i < k->n; i++)
-        if (tl_kernel_is_valid(k, i) && !tl_cast__parse_date(tl_vec_bytes(&k->args[0], i), &TL_OUT(k, int32_t)[i]))
+        if (tl_kernel_is_valid(k, i) && !tl_convert_parse_date(tl_vec_bytes(&k->args[0], i), &TL_OUT(k, int32_t)[i]))
             TL_TRY(tl_kernel_null(k, i));
     return TL_OK;
 }
@@ -196,7 +196,7 @@ static tl_status to_timestamp_kernel(tl_kernel *k)
         int32_t nanos = 0;
         if (!tl_kernel_is_valid(k, i))
             continue;
-        bool good = tl_cast__parse_timestamp(tl_vec_bytes(&k->args[0], i), &ms, &nanos);
+        bool good = tl_convert_parse_timestamp(tl_vec_bytes(&k->args[0], i), &ms, &nanos);
         TL_TRY(put_timestamp(k, i, good, ms, nanos));
     }
     return TL_OK;
@@ -208,7 +208,7 @@ static bool parse_plainly(tl_bytes_view text, tl_jtime *time)
         text = (tl_bytes_view){text.data + 1, text.len - 1};
     while (text.len > 0 && text.data[text.len - 1] <= ' ')
         text.len--;
-    return tl_cast__parse_timestamp(text, &time->millis, &time->nanos);
+    return tl_convert_parse_timestamp(text, &time->millis, &time->nanos);
 }
 
 /** TO_DATE and TO_TIMESTAMP with a pattern. */
@@ -273,7 +273,7 @@ static tl_status to_timestamp_ltz_kernel(tl_kernel *k)
         int64_t scale = precision == 0 ? 1000 : 1, ms;
         bool good = true;
         if (v->col->phys == TL_PHYS_F64)
-            ms = tl_cast__double_to_long(TL_VEC(v, double, i) * (double)scale);
+            ms = tl_convert_double_to_long(TL_VEC(v, double, i) * (double)scale);
         else
             good = !__builtin_mul_overflow(TL_VEC(v, int64_t, i), scale, &ms);
         TL_TRY(put_timestamp(k, i, good && ms >= MIN_MS && ms <= MAX_MS, ms, 0));

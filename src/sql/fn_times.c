@@ -70,7 +70,7 @@ static int64_t local_ms(const tl_kernel *k, const tl_vec *v, int64_t i, int32_t 
         return TL_VEC(v, int32_t, i);
     default: {
         int64_t ms;
-        tl_cast__timestamp_at(v->col, i * v->step, &ms, nanos);
+        tl_convert_timestamp_at(v->col, i * v->step, &ms, nanos);
         return v->col->type->kind == TL_TIMESTAMP_LTZ ? ms + tl_tz_offset_ms(k->env->zone, ms) : ms;
     }
     }
@@ -269,7 +269,7 @@ static void put_point(tl_kernel *k, int64_t i, int64_t ms)
     else if (k->type->kind == TL_TIME)
         TL_OUT(k, int32_t)[i] = (int32_t)floor_mod(ms, DAY_MS);
     else
-        tl_cast__put_timestamp(k->out, i, ms, 0);
+        tl_convert_put_timestamp(k->out, i, ms, 0);
 }
 
 static tl_status round_kernel(tl_kernel *k)

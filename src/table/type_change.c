@@ -2,6 +2,7 @@
  * Which column types may become which, and default values. Source: Java: DataTypeCasts, CastExecutors, DefaultValueUtils.
  */
 #include "table/table_private.h"
+#include "types/cast.h"
 
 /* Families of types, as bits. */
 enum {
@@ -129,25 +130,6 @@ static bool explicit_cast(tl_type_kind from, tl_type_kind to)
     }
 }
 
-/* Casts that the rules allow but nothing in the reference carries out (CastExecutors.resolve gives null). */
-static bool has_executor(const tl_type *from, const tl_type *to)
-{
-    int f = family(from->kind), t = family(to->kind);
-    if (tl_type_equal(from, to, /* with_nullable= */ false))
-        return true;
-    if (t == BINARY)
-        return f == CHARACTER || f == BINARY;
-    if ((f & TIMESTAMPS) != 0 && (to->kind == TL_TINYINT || to->kind == TL_SMALLINT || to->kind == TL_FLOAT || to->kind == TL_DOUBLE ||
-                                  to->kind == TL_DECIMAL))
-        return false;
-    if ((t & TIMESTAMPS) != 0 && (from->kind == TL_FLOAT || from->kind == TL_DOUBLE || from->kind == TL_DECIMAL ||
-                                  from->kind == TL_TINYINT || from->kind == TL_SMALLINT))
-        return false;
-    if (t == CONSTRUCTED)
-        return false;
-    return true;
-}
-
 bool tl_table__can_cast(const tl_type *from, const tl_type *to, bool allow_explicit)
 {
     if (from->nullable && !to->nullable && !allow_explicit)
@@ -155,7 +137,7 @@ bool tl_table__can_cast(const tl_type *from, const tl_type *to, bool allow_expli
     if (tl_type_equal(from, to, /* with_nullable= */ false))
         return true;
     bool rule = implicit(from->kind, to->kind) || (allow_explicit && explicit_cast(from->kind, to->kind));
-    return rule && has_executor(from, to);
+    return rule && tl_cast_exists(from, to); /* the rules allow casts that nothing in the reference carries out */
 }
 
 /* ---- default values ---- */
