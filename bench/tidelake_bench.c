@@ -1,7 +1,7 @@
 /*
  * Tidelake as a peer of the benchmark: the same work as java/Bench.java, through the public API with default options.
  *
- *   tidelake_bench upsert|compact|scan|changelog|small|first|decode KEY=VALUE…
+ *   tidelake bench upsert|compact|scan|changelog|small|first|decode KEY=VALUE…
  *
  * Keys: data (record file), wh (warehouse), table (in database b), kind (orders, wide), pk (true, false), commits, threads, opts
  * (table options: a=b;c=d), cols (all, 3, pred), what (row, count), w and variant (printed), reps. For each repetition one JSON
@@ -378,6 +378,6 @@ int main(int argc, char **argv)
             return 0;
         }
     }
-    fprintf(stderr, "usage: tidelake_bench upsert|compact|scan|changelog|small|first|decode KEY=VALUE…\n");
+    fprintf(stderr, "usage: tidelake bench upsert|compact|scan|changelog|small|first|decode KEY=VALUE…\n");
     return 2;
 }

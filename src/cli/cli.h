@@ -74,6 +74,12 @@ bool cli_int(const cli_args *args, const char *name, int64_t min, int64_t *out);
 /** The same for a parameter; `what` is its name. */
 bool cli_parse_int(const cli_args *args, const char *what, const char *text, int64_t min, int64_t *out);
 
+/*
+ * A command that is not one of ours: becomes `tidelake-NAME` with the same words (argv[0] is NAME), if there is such a program beside
+ * this one or in PATH. Returns -1 if there is none, else only where it could not be started: the exit status.
+ */
+int cli_run_extension(int argc, char **argv);
+
 void cli_help_overview(FILE *out);
 void cli_help_command(const cli_command *command, FILE *out);
 /** The reference of all commands, for man(1) and for docs/cli.md. */

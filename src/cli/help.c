@@ -18,7 +18,8 @@ void cli_help_overview(FILE *out)
         }
         fprintf(out, "  %-16s %s\n", command->name, command->summary);
     }
-    fprintf(out, "\nRun 'tidelake COMMAND --help' for arguments and examples of one command.\n");
+    fprintf(out, "\nRun 'tidelake COMMAND --help' for arguments and examples of one command.\n"
+                 "A program tidelake-NAME beside this one or in PATH adds the command NAME.\n");
 }
 
 static void print_options(const cli_option *options, FILE *out)

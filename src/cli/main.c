@@ -135,5 +135,8 @@ int main(int argc, char **argv)
         return finish(cmd_version(NULL));
     int words = 0;
     const cli_command *command = cli_find_command(argc, argv, &words);
-    return command == NULL ? unknown_command(argc, argv) : finish(run_command(command, argc - words, argv + words));
+    if (command != NULL)
+        return finish(run_command(command, argc - words, argv + words));
+    int rc = cli_run_extension(argc, argv);
+    return rc >= 0 ? rc : unknown_command(argc, argv);
 }
