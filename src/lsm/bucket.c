@@ -60,6 +60,7 @@ void tl_lsm__bucket_unref(tl_lsm__bucket *bucket)
     tl_batch_free(bucket->partition_row);
     tl_bytes_deinit(&bucket->partition);
     tl_free(bucket->dir);
+    tl_dv_set_unref(bucket->vectors);
     tl_lsm_config_unref(bucket->config);
     tl_free(bucket);
 }
@@ -93,6 +94,25 @@ char *tl_data_file_path(const tl_lsm_config *config, tl_bytes_view partition, in
     if (tl_lsm__bucket_create((tl_lsm_config *)config, partition, number, &bucket, /* err= */ NULL) != TL_OK)
         return NULL;
     char *path = tl_lsm__bucket_file_path(bucket, file);
+    tl_lsm__bucket_unref(bucket);
+    return path;
+}
+
+char *tl_lsm__index_file_path(const tl_lsm__bucket *bucket, const char *name)
+{
+    const tl_lsm_config *config = bucket->config;
+    TL_CLEANUP(tl_freep) char *dir = config->index_in_data_dir ? tl_strdup(bucket->dir) : tl_paths_dir(&config->paths, "index");
+    return dir == NULL ? NULL : tl_path_join(dir, name);
+}
+
+char *tl_index_file_path(const tl_lsm_config *config, tl_bytes_view partition, int32_t number, const tl_index_file *file)
+{
+    tl_lsm__bucket *bucket = NULL;
+    if (file->external_path != NULL)
+        return tl_strdup(file->external_path);
+    if (tl_lsm__bucket_create((tl_lsm_config *)config, partition, number, &bucket, /* err= */ NULL) != TL_OK)
+        return NULL;
+    char *path = tl_lsm__index_file_path(bucket, file->name);
     tl_lsm__bucket_unref(bucket);
     return path;
 }

@@ -295,8 +295,10 @@ static tl_status reader_create(tl_lsm_config *config, tl_bytes_view partition, i
         return tl_nomem(err, "read");
     r->base.ops = &bucket_reader_ops;
     tl_status status = tl_lsm__bucket_create(config, partition, number, &r->bucket, err);
-    if (status == TL_OK)
+    if (status == TL_OK) {
+        r->bucket->vectors = tl_dv_set_ref(spec->vectors);
         status = take_spec(r, spec, err);
+    }
     if (status != TL_OK) {
         bucket_reader_free(&r->base);
         return status;

@@ -89,7 +89,6 @@ static tl_status refuse_features(const tl_options *options, tl_error *err)
         const char *key;
         const char *feature;
     } flags[] = {
-        {"deletion-vectors.enabled", "deletion vectors are"},
         {"data-evolution.enabled", "data evolution is"},
         {"chain-table.enabled", "chain tables are"},
         {"pk-clustering-override", "clustered primary-key tables are"},
@@ -138,6 +137,7 @@ static const char *write_feature(const tl_options *options)
         const char *key;
         const char *feature;
     } flags[] = {
+        {"deletion-vectors.enabled", "deletion vectors (option 'deletion-vectors.enabled')"},
         {"row-tracking.enabled", "row tracking (option 'row-tracking.enabled')"},
         {"lookup.remote-file.enabled", "remote lookup files (option 'lookup.remote-file.enabled')"},
         {"clustering.incremental", "incremental clustering (option 'clustering.incremental')"},
@@ -310,11 +310,20 @@ static tl_status parse_changelog(tl_lsm_config *config, const tl_options *option
         return tl_nomem(err, "options");
     TL_TRY(opt_bool(options, "force-lookup", &config->force_lookup, err));
     const char *engine = tl_options_get(options, "merge-engine");
-    bool lookup = config->force_lookup || config->changelog_producer == TL_CHANGELOG_LOOKUP ||
+    bool lookup = config->force_lookup || config->changelog_producer == TL_CHANGELOG_LOOKUP || config->deletion_vectors ||
                   (engine != NULL && enum_equal(engine, "first-row"));
     config->need_lookup = config->n_keys > 0 && lookup;
     parse_ignored_fields(config, tl_options_get(options, "changelog-producer.row-deduplicate-ignore-fields"));
     return TL_OK;
+}
+
+static tl_status parse_vectors(tl_lsm_config *config, const tl_options *options, tl_error *err)
+{
+    config->index_target_bytes = 2 * MB;
+    TL_TRY(opt_bool(options, "deletion-vectors.enabled", &config->deletion_vectors, err));
+    TL_TRY(opt_bool(options, "deletion-vectors.bitmap64", &config->deletion_vectors_64, err));
+    TL_TRY(opt_bool(options, "index-file-in-data-file-dir", &config->index_in_data_dir, err));
+    return opt_memory(options, "deletion-vector.index-file.target-size", &config->index_target_bytes, err);
 }
 
 static tl_status parse_stats(tl_lsm_config *config, const tl_options *options, tl_error *err)
@@ -443,6 +452,7 @@ static tl_status parse_all(tl_lsm_config *config, tl_error *err)
     TL_TRY(parse_buffer(config, options, err));
     TL_TRY(parse_spill_codec(config, options, err));
     TL_TRY(parse_compaction(config, options, err));
+    TL_TRY(parse_vectors(config, options, err));
     TL_TRY(parse_changelog(config, options, err));
     TL_TRY(parse_stats(config, options, err));
     if (config->n_keys > 0)

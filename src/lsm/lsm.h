@@ -7,6 +7,7 @@
 #ifndef TL_LSM_LSM_H
 #define TL_LSM_LSM_H
 
+#include "index/deletion_vector.h"
 #include "merge/merge.h"
 #include "meta/meta.h"
 
@@ -40,8 +41,12 @@ typedef struct tl_lsm_config {
     bool write_only;
     bool thin_mode;
     bool force_lookup;
-    bool need_lookup; /* lookup changelog, first-row or force-lookup: level 0 never lingers, reads see the lowest level only
-                         (§13) */
+    bool deletion_vectors;       /* deletion-vectors.enabled */
+    bool deletion_vectors_64;    /* deletion-vectors.bitmap64 */
+    bool index_in_data_dir;      /* index-file-in-data-file-dir */
+    int64_t index_target_bytes;  /* deletion-vector.index-file.target-size */
+    bool need_lookup; /* lookup changelog, first-row, deletion vectors or force-lookup: level 0 never lingers, reads see the lowest
+                         level only (§13) */
     bool has_sequence_field;    /* sequence.field */
     bool unaware_bucket;        /* append table with bucket = -1 */
     bool bucket_append_ordered; /* bucket-append-ordered */
@@ -164,6 +169,7 @@ typedef struct tl_bucket_read_spec {
     bool with_kinds;               /* row_kind is set (+I or +U); implied by keep_deletes */
     bool with_seq;                 /* the batches' seq is set */
     int64_t batch_rows;            /* 0: TL_BATCH_ROWS */
+    tl_dv_set *vectors;            /* deletion vectors of the files: rows in them are not there (ref taken); NULL: none */
 } tl_bucket_read_spec;
 
 /** Files merged as a batch read does (§18). In lookup mode per key only L0 records and the lowest other level count. */
@@ -175,6 +181,8 @@ tl_status tl_files_read(tl_lsm_config *config, tl_bytes_view partition, int32_t 
                         size_t n_files, const tl_bucket_read_spec *spec, tl_reader **out, tl_error *err);
 /** Folder of a bucket; tl_free. NULL if out of memory. */
 char *tl_bucket_dir(const tl_lsm_config *config, tl_bytes_view partition, int32_t bucket);
+/** Full path of an index file of the bucket; tl_free. NULL if out of memory. */
+char *tl_index_file_path(const tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, const tl_index_file *file);
 /** Full path of a data file; tl_free. NULL if out of memory. */
 char *tl_data_file_path(const tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, const tl_data_file *file);
 

@@ -81,6 +81,7 @@ typedef struct tl_lsm__bucket {
     tl_batch *partition_row;
     int32_t bucket;
     char *dir;
+    tl_dv_set *vectors; /* of the bucket's data files, ref held; NULL: none. A writer changes it while no compaction runs */
     atomic_int refs;
 } tl_lsm__bucket;
 
@@ -90,6 +91,8 @@ tl_lsm__bucket *tl_lsm__bucket_ref(tl_lsm__bucket *bucket);
 void tl_lsm__bucket_unref(tl_lsm__bucket *bucket);
 /** tl_free; NULL if out of memory. */
 char *tl_lsm__bucket_file_path(const tl_lsm__bucket *bucket, const tl_data_file *file);
+/** Where a new index file of the bucket goes; tl_free, NULL if out of memory. */
+char *tl_lsm__index_file_path(const tl_lsm__bucket *bucket, const char *name);
 /** Remove a file that no snapshot knows. A failure leaves an orphan, which is harmless, so there is no status. */
 void tl_lsm__bucket_remove(const tl_lsm__bucket *bucket, const tl_data_file *file);
 
@@ -135,6 +138,7 @@ typedef struct tl_lsm__scan {
     bool with_kind;   /* set row_kind (NULL where all rows are +I) */
     bool with_seq;
     bool drop_deletes; /* leave rows of kind -U and -D out */
+    bool with_numbers; /* rows' numbers in their file can be asked for */
     int64_t batch_rows;
     tl_predicate *pred;     /* bound to `type`; NULL: none */
     tl_predicate *key_pred; /* the part of it that looks at key columns only; NULL: none */
@@ -153,6 +157,8 @@ static inline void tl_lsm__scan_unrefp(tl_lsm__scan **scan)
 /** One file; rows that fail `pred` (bound to scan->type, copied; NULL: none) are left out. */
 tl_status tl_lsm__file_open(tl_lsm__scan *scan, const tl_data_file *file, const tl_predicate *pred, tl_reader **out,
                             tl_error *err);
+/** Numbers in the file of the rows of the batch last read, as long as the reader is not called again; the scan has `with_numbers`. */
+const int64_t *tl_lsm__file_row_numbers(const tl_reader *reader);
 /** Files one after the other, each opened when it is its turn. */
 tl_status tl_lsm__run_open(tl_lsm__scan *scan, tl_data_file *const *files, size_t n, tl_lsm__push push, tl_reader **out,
                            tl_error *err);

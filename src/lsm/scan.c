@@ -4,6 +4,8 @@
  * A column of a batch comes from the file, from the bucket's partition (format reference §8: never from the file), or is NULL
  * because it was added after the file was written. `_KEY_*` is never read: the key columns are there twice.
  * Predicates go down to the file as far as they look at its columns; the rest is evaluated on the finished batch.
+ * Rows in the file's deletion vector are left out of each batch by their numbers in the file, which stay true however much of it
+ * was pruned.
  */
 #include "lsm/lsm_private.h"
 
@@ -120,6 +122,8 @@ typedef struct file_reader {
     int32_t seq_col;        /* in the inner batch, -1: not read */
     int32_t kind_col;
     bool known_inserts; /* no row of the file is a -U or -D */
+    tl_dv *deleted;     /* NULL: no row is */
+    int64_t *numbers;   /* of the rows of the last batch; NULL: not wanted */
 } file_reader;
 
 enum { SOURCE_PARTITION = -1, SOURCE_NULL = -2 };
@@ -131,6 +135,8 @@ static void file_reader_free(tl_reader *reader)
     tl_predicate_free(r->pushed);
     tl_predicate_free(r->residual);
     tl_free(r->source);
+    tl_free(r->numbers);
+    tl_dv_unref(r->deleted);
     tl_data_file_unref(r->file);
     tl_lsm__scan_unref(r->scan);
     tl_free(r);
@@ -181,8 +187,32 @@ static tl_status build_batch(const file_reader *r, const tl_batch *inner, tl_bat
     return TL_OK;
 }
 
-/* Rows that pass `pred` (may be NULL) and, with `drop_deletes`, are no -U or -D. Takes the batch over. */
-static tl_status filter_batch(tl_batch *batch, const tl_predicate *pred, bool drop_deletes, tl_batch **out, tl_error *err)
+/* Leave out the rows of the deletion vector. */
+static tl_status drop_deleted(const tl_dv *deleted, tl_batch **batch, tl_error *err)
+{
+    int64_t n = (*batch)->n_rows;
+    TL_CLEANUP(tl_freep) uint32_t *sel = tl_alloc((size_t)(n + 1) * sizeof(*sel));
+    if (sel == NULL)
+        return tl_nomem(err, "deletion vector");
+    int64_t kept = tl_dv_select(deleted, (*batch)->seq, n, sel);
+    if (kept == n)
+        return TL_OK;
+    tl_batch *rest = NULL;
+    TL_TRY(tl_batch_gather(*batch, sel, kept, &rest, err));
+    tl_batch_free(*batch);
+    *batch = rest;
+    return TL_OK;
+}
+
+const int64_t *tl_lsm__file_row_numbers(const tl_reader *reader)
+{
+    return ((const file_reader *)reader)->numbers;
+}
+
+/* Rows that pass `pred` (may be NULL) and, with `drop_deletes`, are no -U or -D; `numbers` (may be NULL) follow. Takes the batch
+ * over. */
+static tl_status filter_batch(tl_batch *batch, const tl_predicate *pred, bool drop_deletes, int64_t *numbers, tl_batch **out,
+                              tl_error *err)
 {
     TL_CLEANUP(tl_batch_freep) tl_batch *owned = batch;
     bool by_kind = drop_deletes && batch->row_kind != NULL;
@@ -215,6 +245,8 @@ static tl_status filter_batch(tl_batch *batch, const tl_predicate *pred, bool dr
         status = tl_batch_gather(batch, sel, n, out, err);
     if (status == TL_OK)
         (*out)->level = batch->level;
+    for (int64_t i = 0; status == TL_OK && numbers != NULL && i < n; i++)
+        numbers[i] = numbers[sel[i]];
     tl_free(sel);
     return status;
 }
@@ -230,8 +262,12 @@ static tl_status file_reader_next(tl_reader *reader, tl_batch **out, tl_error *e
             *out = NULL;
             return TL_OK;
         }
+        if (r->deleted != NULL)
+            TL_TRY(drop_deleted(r->deleted, &inner, err));
         TL_TRY(tl_error_wrap(err, build_batch(r, inner, &batch, err), "data file '%s'", r->file->name));
-        TL_TRY(filter_batch(batch, r->residual, r->scan->drop_deletes, &batch, err));
+        tl_free(r->numbers);
+        r->numbers = r->scan->with_numbers ? TL_STEAL(inner->seq) : NULL;
+        TL_TRY(filter_batch(batch, r->residual, r->scan->drop_deletes, r->numbers, &batch, err));
         if (batch->n_rows > 0) {
             *out = batch;
             return TL_OK;
@@ -332,7 +368,11 @@ static tl_status open_inner(file_reader *r, const tl_predicate *pred, const tl_l
         status = tl_nomem(err, "file path");
         goto out;
     }
-    tl_read_spec spec = {.row_type = type, .predicate = r->pushed, .exact = r->pushed != NULL, .batch_rows = scan->batch_rows};
+    tl_read_spec spec = {.row_type = type,
+                         .predicate = r->pushed,
+                         .exact = r->pushed != NULL,
+                         .batch_rows = scan->batch_rows,
+                         .with_row_numbers = r->deleted != NULL || scan->with_numbers};
     TL_TRY_GOTO(format->open(scan->bucket->config->fs, path, r->file->bytes, &spec, &r->inner, err));
 out:
     tl_free(path);
@@ -354,7 +394,9 @@ tl_status tl_lsm__file_open(tl_lsm__scan *scan, const tl_data_file *file, const 
     r->scan = tl_lsm__scan_ref(scan);
     r->file = tl_data_file_ref(file);
     r->known_inserts = file->delete_rows == 0;
-    tl_status status = tl_error_wrap(err, open_inner(r, pred, schema, err), "data file '%s'", file->name);
+    tl_status status = tl_dv_set_get(scan->bucket->vectors, file->name, &r->deleted, err);
+    if (status == TL_OK)
+        status = tl_error_wrap(err, open_inner(r, pred, schema, err), "data file '%s'", file->name);
     if (status != TL_OK) {
         file_reader_free(&r->base);
         return status;

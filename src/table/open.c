@@ -418,6 +418,12 @@ bool tl_table__is_first_row(const tl_table *table)
     return table->n_keys > 0 && strcasecmp(tl_table__option_or_default(&table->schema->options, "merge-engine"), "first-row") == 0;
 }
 
+bool tl_table__skips_level0(const tl_table *table)
+{
+    bool vectors = table->n_keys > 0 && tl_table__option_bool(&table->schema->options, "deletion-vectors.enabled");
+    return vectors || tl_table__is_first_row(table);
+}
+
 tl_status tl_table__check_file(tl_table *table, const tl_data_file *file, tl_error *err)
 {
     (void)table;

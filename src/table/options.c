@@ -224,10 +224,10 @@ static const tl_option_def options[] = {
     {"zorder.var-length-contribution", "integer", "8", N, "Bytes of a string that count in a z-order.", false, NULL},
     {"file-reader-async-threshold", "memory size", "10 mb", N, "Size from which a file is read ahead.", false, NULL},
     {"commit.force-create-snapshot", "boolean", "false", E, "Make a snapshot although nothing changed.", false, NULL},
-    {"deletion-vectors.enabled", "boolean", "false", R, "Mark deleted rows in deletion vectors.", false, NULL},
-    {"deletion-vectors.modifiable", "boolean", "false", N, "deletion-vectors.enabled may be changed.", false, NULL},
-    {"deletion-vector.index-file.target-size", "memory size", "2 mb", N, "Size of a file of deletion vectors.", false, NULL},
-    {"deletion-vectors.bitmap64", "boolean", "false", N, "Deletion vectors with 64-bit positions.", false, NULL},
+    {"deletion-vectors.enabled", "boolean", "false", E, "Mark deleted rows in deletion vectors.", false, NULL},
+    {"deletion-vectors.modifiable", "boolean", "false", E, "deletion-vectors.enabled may be changed.", false, NULL},
+    {"deletion-vector.index-file.target-size", "memory size", "2 mb", E, "Size of a file of deletion vectors.", false, NULL},
+    {"deletion-vectors.bitmap64", "boolean", "false", E, "Deletion vectors with 64-bit positions.", false, NULL},
     {"delete.force-produce-changelog", "boolean", "false", N, "An engine's DELETE produces a changelog.", false, NULL},
     {"sort-compaction.range-strategy", "enum", "size", N, "How a sorting compaction cuts ranges.", false, NULL},
     {"sort-compaction.local-sample.magnification", "integer", "1000", N, "Samples of a sorting compaction.", false, NULL},
@@ -269,7 +269,7 @@ static const tl_option_def options[] = {
     {"row-tracking.enabled", "boolean", "false", N, "Give every row an id; such tables can be read, not written.", true, NULL},
     {"data-evolution.enabled", "boolean", "false", R, "Files that hold some columns of rows of other files.", true, NULL},
     {"snapshot.ignore-empty-commit", "boolean", NULL, E, "A commit without changes makes no snapshot.", false, NULL},
-    {"index-file-in-data-file-dir", "boolean", "false", N, "Index files lie beside the data files.", true, NULL},
+    {"index-file-in-data-file-dir", "boolean", "false", E, "Index files lie beside the data files.", true, NULL},
     {"global-index.external-path", "string", NULL, N, "Folder of global indexes.", false, NULL},
     {"global-index.column-update-action", "enum", "throw_error", N, "What an update of an indexed column does.", false, NULL},
     {"lookup.merge-buffer-size", "memory size", "8 mb", N, "Memory of one key's records in lookup mode.", false, NULL},
@@ -358,7 +358,6 @@ static const struct {
     const char *key;
     const char *feature;
 } features[] = {
-    {"deletion-vectors.", "deletion vectors"},
     {"data-evolution.", "data evolution"},
     {"scan.fallback-branch", "fallback branch"},
     {"scan.primary-branch", "fallback branch"},

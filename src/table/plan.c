@@ -165,7 +165,8 @@ static void note_level(bucket_state *bucket, int32_t level)
 static bool merges_columns(const tl_table *table)
 {
     const char *engine = tl_table__option_or_default(&table->schema->options, "merge-engine");
-    return strcasecmp(engine, "partial-update") == 0 || strcasecmp(engine, "aggregation") == 0;
+    bool merges = strcasecmp(engine, "partial-update") == 0 || strcasecmp(engine, "aggregation") == 0;
+    return merges && !tl_table__option_bool(&table->schema->options, "deletion-vectors.enabled"); /* rows lie there merged */
 }
 
 /*
@@ -218,7 +219,7 @@ static tl_status filter_files(tl_table *table, const tl_scan *scan, tl_entries *
     compact_entries(entries, keep);
     if (scan->predicate == NULL || entries->n == 0)
         return TL_OK;
-    bool each_file = table->n_keys == 0 || (scan->mode == TL_SCAN_ALL && scan->level_min > 0 && tl_table__is_first_row(table));
+    bool each_file = table->n_keys == 0 || (scan->mode == TL_SCAN_ALL && scan->level_min > 0 && tl_table__skips_level0(table));
     if (!each_file && scan->mode == TL_SCAN_ALL) {
         TL_TRY(filter_keyed(table, pruner, entries, keep, err));
     } else if (each_file || (scan->mode == TL_SCAN_CHANGELOG && scan->file_values)) {

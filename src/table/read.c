@@ -31,14 +31,18 @@ static tl_status plan_snapshot(tl_table *table, const tl_snapshot *snap, int64_t
     scan.pool = pool;
     scan.created_after_ms = created_after_ms;
     scan.real_buckets_only = table->bucket_mode == TL_BUCKETS_POSTPONE; /* rows wait there for a compaction */
-    if (tl_table__is_first_row(table))
-        scan.level_min = 1; /* whether a row of level 0 is the first of its key is known once it is compacted */
+    if (tl_table__skips_level0(table))
+        scan.level_min = 1;
     if (tl_system__is(table, "ro") && table->n_keys > 0)
         scan.level_min = scan.level_max = table->config->num_levels - 1;
     tl_entries entries = {0};
+    tl_vectors vectors = {0};
     tl_status status = tl_table__scan(table, &scan, &entries, err);
     if (status == TL_OK)
-        status = tl_table__splits(table, &entries, snap->id, /* streaming= */ false, out, err);
+        status = tl_vectors__read(table, snap, &vectors, err);
+    if (status == TL_OK)
+        status = tl_table__splits(table, &entries, snap->id, /* streaming= */ false, &vectors, out, err);
+    tl_vectors__deinit(&vectors);
     tl_entries_deinit(&entries);
     return status;
 }
@@ -63,7 +67,7 @@ static tl_status plan_delta(tl_table *table, const tl_read_point *point, const t
         status = tl_table__scan(table, &scan, &entries, err);
     }
     if (status == TL_OK)
-        status = tl_table__splits(table, &entries, point->to, /* streaming= */ true, out, err);
+        status = tl_table__splits(table, &entries, point->to, /* streaming= */ true, /* vectors= */ NULL, out, err);
     tl_entries_deinit(&entries);
     return status;
 }
@@ -71,18 +75,27 @@ static tl_status plan_delta(tl_table *table, const tl_read_point *point, const t
 /* Two states, compared key by key when they are read. Value filters wait until then: a row may have left the filter. */
 static tl_status plan_diff(tl_table *table, const tl_read_point *point, tl_pool *pool, tl_splits *out, tl_error *err)
 {
-    tl_entries before = {0}, after = {0};
-    tl_scan scan;
-    tl_scan_init(&scan, TL_SCAN_ALL, point->before);
-    scan.pool = pool;
-    tl_status status = tl_table__scan(table, &scan, &before, err);
-    scan.snap = point->snap;
-    if (status == TL_OK)
-        status = tl_table__scan(table, &scan, &after, err);
+    tl_entries entries[2] = {{0}, {0}};
+    tl_vectors vectors[2] = {0};
+    const tl_snapshot *snaps[2] = {point->before, point->snap};
+    tl_status status = TL_OK;
+    for (int side = 0; status == TL_OK && side < 2; side++) {
+        tl_scan scan;
+        tl_scan_init(&scan, TL_SCAN_ALL, snaps[side]);
+        scan.pool = pool;
+        if (tl_table__skips_level0(table))
+            scan.level_min = 1;
+        status = tl_table__scan(table, &scan, &entries[side], err);
+        if (status == TL_OK)
+            status = tl_vectors__read(table, snaps[side], &vectors[side], err);
+    }
+    tl_state before = {&entries[0], &vectors[0]}, after = {&entries[1], &vectors[1]};
     if (status == TL_OK)
         status = tl_table__change_splits(table, &before, &after, point->snap->id, /* diff= */ true, out, err);
-    tl_entries_deinit(&before);
-    tl_entries_deinit(&after);
+    for (int side = 0; side < 2; side++) {
+        tl_entries_deinit(&entries[side]);
+        tl_vectors__deinit(&vectors[side]);
+    }
     return status;
 }
 
@@ -143,7 +156,8 @@ static tl_status read_data_split(tl_table *table, const tl_split *split, const t
                                 .predicate = spec->predicate,
                                 .keep_deletes = keep_deletes,
                                 .with_kinds = spec->with_kinds,
-                                .with_seq = tl_audit_wants_seq(table)};
+                                .with_seq = tl_audit_wants_seq(table),
+                                .vectors = split->vectors};
     tl_bytes_view partition = tl_bytes_view_of(split->partition);
     if (split->kind != TL_SPLIT_DATA)
         return tl_table__read_changes(table, split, &read, out, err);

@@ -102,7 +102,9 @@ static tl_status reverse_take(tl_reader *inner, tl_reader **out, tl_error *err)
 static tl_status read_state(tl_table *table, const tl_split *split, const tl_file_list *files, const tl_bucket_read_spec *spec, tl_reader **out,
                             tl_error *err)
 {
-    return tl_bucket_read(table->config, tl_bytes_view_of(split->partition), split->bucket, files->items, files->n, spec, out, err);
+    tl_bucket_read_spec of_state = *spec;
+    of_state.vectors = files == &split->before_files ? split->before_vectors : split->vectors;
+    return tl_bucket_read(table->config, tl_bytes_view_of(split->partition), split->bucket, files->items, files->n, &of_state, out, err);
 }
 
 static tl_status read_overwrite(tl_table *table, const tl_split *split, const tl_bucket_read_spec *spec, tl_reader **out, tl_error *err)

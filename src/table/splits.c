@@ -11,6 +11,8 @@ void tl_split_deinit(tl_split *split)
     tl_bytes_deinit(&split->partition);
     tl_file_list_deinit(&split->files);
     tl_file_list_deinit(&split->before_files);
+    tl_dv_set_unref(split->vectors);
+    tl_dv_set_unref(split->before_vectors);
 }
 
 void tl_splits_deinit(tl_splits *splits)
@@ -111,6 +113,7 @@ typedef struct packing {
     tl_splits *out;
     int64_t snapshot_id;
     bool streaming;
+    tl_vectors *vectors; /* NULL: none */
     int64_t target_bytes;
     int64_t open_cost;
 } packing;
@@ -128,6 +131,8 @@ static tl_status emit(const packing *p, const group *g, tl_data_file *const *fil
         return tl_nomem(err, "split");
     for (size_t i = 0; i < n; i++)
         TL_TRY(tl_file_list_add(&split->files, files[i], err));
+    TL_TRY(tl_vectors__find(p->vectors, tl_bytes_view_of(split->partition), split->bucket, &split->vectors, err));
+    tl_dv_set_ref(split->vectors);
     return TL_OK;
 }
 
@@ -212,7 +217,7 @@ static tl_status split_keyed(const packing *p, const group *g, tl_error *err)
         raw &= g->files[i]->level != 0 && without_deletes(g->files[i]);
         one_level &= g->files[i]->level == g->files[0]->level;
     }
-    bool disjoint = one_level || tl_table__is_first_row(p->table); /* a key of first-row lies in one file above level 0 */
+    bool disjoint = one_level || tl_table__skips_level0(p->table); /* there a key lies in one file above level 0 */
     return raw && disjoint ? pack_files(p, g, err) : pack_sections(p, g, err);
 }
 
@@ -284,9 +289,10 @@ static int compare_groups(const void *a, const void *b, void *ctx)
     return compare_partitions(ctx, tl_bytes_view_of(x->first->partition), tl_bytes_view_of(y->first->partition));
 }
 
-tl_status tl_table__splits(tl_table *table, const tl_entries *entries, int64_t snapshot_id, bool streaming, tl_splits *out, tl_error *err)
+tl_status tl_table__splits(tl_table *table, const tl_entries *entries, int64_t snapshot_id, bool streaming, tl_vectors *vectors, tl_splits *out,
+                           tl_error *err)
 {
-    packing p = {.table = table, .out = out, .snapshot_id = snapshot_id, .streaming = streaming};
+    packing p = {.table = table, .out = out, .snapshot_id = snapshot_id, .streaming = streaming, .vectors = vectors};
     const tl_options *opts = &table->schema->options;
     TL_TRY(tl_table__option_int(opts, "source.split.target-size", 0, &p.target_bytes, err));
     TL_TRY(tl_table__option_int(opts, "source.split.open-file-cost", 0, &p.open_cost, err));
@@ -362,13 +368,24 @@ static tl_status change_split(const group *before, const group *after, int64_t s
     return status;
 }
 
-tl_status tl_table__change_splits(tl_table *table, const tl_entries *before, const tl_entries *after, int64_t snapshot_id, bool diff, tl_splits *out,
+/* The vectors of both states' files. */
+static tl_status add_vectors(tl_split *split, const tl_state *before, const tl_state *after, tl_error *err)
+{
+    tl_bytes_view partition = tl_bytes_view_of(split->partition);
+    TL_TRY(tl_vectors__find(before->vectors, partition, split->bucket, &split->before_vectors, err));
+    tl_dv_set_ref(split->before_vectors);
+    TL_TRY(tl_vectors__find(after->vectors, partition, split->bucket, &split->vectors, err));
+    tl_dv_set_ref(split->vectors);
+    return TL_OK;
+}
+
+tl_status tl_table__change_splits(tl_table *table, const tl_state *before, const tl_state *after, int64_t snapshot_id, bool diff, tl_splits *out,
                                   tl_error *err)
 {
     groups all = {0}, old = {0}, fresh = {0};
     tl_status status = TL_OK;
     for (int side = 0; side < 2; side++) {
-        const tl_entries *entries = side == 0 ? before : after;
+        const tl_entries *entries = side == 0 ? before->entries : after->entries;
         for (size_t i = 0; status == TL_OK && i < entries->n; i++) {
             size_t ignored;
             status = tl_table__check_file(table, entries->items[i].file, err);
@@ -383,6 +400,8 @@ tl_status tl_table__change_splits(tl_table *table, const tl_entries *before, con
             status = tl_nomem(err, "splits");
         else
             status = change_split(&old.items[a], &fresh.items[b], snapshot_id, diff, out, err);
+        if (status == TL_OK)
+            status = add_vectors(&out->items[out->n - 1], before, after, err);
     }
     groups_deinit(&all);
     groups_deinit(&old);

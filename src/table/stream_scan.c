@@ -93,9 +93,13 @@ static tl_status full_plan(tl_stream_scan *scan, const tl_snapshot *snap, int64_
     if (tl_system__is(table, "ro") && table->n_keys > 0)
         spec.level_min = spec.level_max = table->config->num_levels - 1;
     tl_entries entries = {0};
+    tl_vectors vectors = {0};
     tl_status status = tl_table__scan(table, &spec, &entries, err);
     if (status == TL_OK)
-        status = tl_table__splits(table, &entries, snap->id, /* streaming= */ false, out, err);
+        status = tl_vectors__read(table, snap, &vectors, err);
+    if (status == TL_OK)
+        status = tl_table__splits(table, &entries, snap->id, /* streaming= */ false, &vectors, out, err);
+    tl_vectors__deinit(&vectors);
     tl_entries_deinit(&entries);
     return status;
 }
@@ -286,7 +290,7 @@ static tl_status delta_plan(tl_stream_scan *scan, const tl_snapshot *snap, tl_sc
     tl_entries entries = {0};
     tl_status status = tl_table__scan(scan->table, &spec, &entries, err);
     if (status == TL_OK)
-        status = tl_table__splits(scan->table, &entries, snap->id, /* streaming= */ true, out, err);
+        status = tl_table__splits(scan->table, &entries, snap->id, /* streaming= */ true, /* vectors= */ NULL, out, err);
     tl_entries_deinit(&entries);
     return status;
 }
@@ -306,8 +310,10 @@ static tl_status overwrite_plan(tl_stream_scan *scan, const tl_snapshot *snap, t
         status = tl_entries_add(e->kind == TL_ENTRY_DELETE ? &before : &after, e->kind, tl_bytes_view_of(e->partition), e->bucket,
                                 e->total_buckets, e->file, err);
     }
+    /* As in the reference: what was deleted by vectors has been told before, and changes are read without them. */
+    tl_state old = {&before, NULL}, fresh = {&after, NULL};
     if (status == TL_OK)
-        status = tl_table__change_splits(table, &before, &after, snap->id, /* diff= */ false, out, err);
+        status = tl_table__change_splits(table, &old, &fresh, snap->id, /* diff= */ false, out, err);
     tl_entries_deinit(&all);
     tl_entries_deinit(&before);
     tl_entries_deinit(&after);

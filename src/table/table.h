@@ -105,6 +105,8 @@ typedef struct tl_split {
     /** CHANGES: what an overwrite replaced (before_files, as -U and -D reversed) and what it wrote; DIFF: the difference of two states. */
     enum { TL_SPLIT_DATA, TL_SPLIT_CHANGES, TL_SPLIT_DIFF } kind;
     tl_file_list before_files; /* not of DATA */
+    tl_dv_set *vectors;        /* deletion vectors of `files`, ref held; NULL: none */
+    tl_dv_set *before_vectors;
 } tl_split;
 typedef struct tl_splits {
     tl_split *items;

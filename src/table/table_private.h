@@ -169,12 +169,32 @@ tl_status tl_pruner_file_values(tl_pruner *pruner, const tl_data_file *file, boo
     caller releases. */
 tl_status tl_prune__file_bounds(tl_table *table, const tl_data_file *file, const bool *used, tl_bounds *decoded, tl_col_bounds *out, tl_error *err);
 
-/** Splits of the ADD entries: grouped by bucket in order of first appearance, packed as §18 says. */
-tl_status tl_table__splits(tl_table *table, const tl_entries *entries, int64_t snapshot_id, bool streaming, tl_splits *out, tl_error *err);
+/** Deletion vectors of a snapshot (vectors.c). Zero-initialise; one thread. */
+typedef struct tl_vectors {
+    tl_map sets; /* (bucket, partition) -> tl_dv_set, ref held */
+    tl_buf key;
+} tl_vectors;
+/** None where the table has them not enabled or the snapshot (may be NULL) has none. */
+tl_status tl_vectors__read(tl_table *table, const tl_snapshot *snap, tl_vectors *out, tl_error *err);
+/** Those that the index files tell of. */
+tl_status tl_vectors__of_entries(tl_table *table, const tl_index_entries *entries, tl_vectors *out, tl_error *err);
+void tl_vectors__deinit(tl_vectors *vectors);
+/** Those of a bucket, borrowed; NULL: none. `vectors` may be NULL. */
+tl_status tl_vectors__find(tl_vectors *vectors, tl_bytes_view partition, int32_t bucket, tl_dv_set **out, tl_error *err);
+/** Batch reads leave level 0 out: only a compaction finds out what its rows replace (first-row, deletion vectors). */
+bool tl_table__skips_level0(const tl_table *table);
+
+/** Splits of the ADD entries: grouped by bucket in order of first appearance, packed as §18 says. `vectors` may be NULL. */
+tl_status tl_table__splits(tl_table *table, const tl_entries *entries, int64_t snapshot_id, bool streaming, tl_vectors *vectors, tl_splits *out,
+                           tl_error *err);
 tl_status tl_splits_add(tl_splits *splits, tl_split **out, tl_error *err);
 void tl_split_deinit(tl_split *split);
 /** Splits of what lies between: before and after files per bucket, equal files taken out of both. */
-tl_status tl_table__change_splits(tl_table *table, const tl_entries *before, const tl_entries *after, int64_t snapshot_id, bool diff, tl_splits *out,
+typedef struct tl_state {
+    const tl_entries *entries;
+    tl_vectors *vectors; /* NULL: none */
+} tl_state;
+tl_status tl_table__change_splits(tl_table *table, const tl_state *before, const tl_state *after, int64_t snapshot_id, bool diff, tl_splits *out,
                                   tl_error *err);
 /** Sort by partition (as text, then bytes) and bucket: the order in which a streaming read shows buckets. */
 tl_status tl_table__sort_splits(tl_table *table, tl_splits *splits, tl_error *err);
