@@ -78,16 +78,6 @@ void tl_lsm__bucket_remove(const tl_lsm__bucket *bucket, const tl_data_file *fil
     tl_free(path);
 }
 
-char *tl_bucket_dir(const tl_lsm_config *config, tl_bytes_view partition, int32_t number)
-{
-    tl_lsm__bucket *bucket = NULL;
-    if (tl_lsm__bucket_create((tl_lsm_config *)config, partition, number, &bucket, /* err= */ NULL) != TL_OK)
-        return NULL;
-    char *dir = tl_strdup(bucket->dir);
-    tl_lsm__bucket_unref(bucket);
-    return dir;
-}
-
 char *tl_data_file_path(const tl_lsm_config *config, tl_bytes_view partition, int32_t number, const tl_data_file *file)
 {
     tl_lsm__bucket *bucket = NULL;
@@ -98,21 +88,19 @@ char *tl_data_file_path(const tl_lsm_config *config, tl_bytes_view partition, in
     return path;
 }
 
-char *tl_lsm__index_file_path(const tl_lsm__bucket *bucket, const char *name)
+char *tl_lsm__index_path(const tl_lsm__bucket *bucket, const char *name)
 {
     const tl_lsm_config *config = bucket->config;
     TL_CLEANUP(tl_freep) char *dir = config->index_in_data_dir ? tl_strdup(bucket->dir) : tl_paths_dir(&config->paths, "index");
     return dir == NULL ? NULL : tl_path_join(dir, name);
 }
 
-char *tl_index_file_path(const tl_lsm_config *config, tl_bytes_view partition, int32_t number, const tl_index_file *file)
+char *tl_index_path(const tl_lsm_config *config, tl_bytes_view partition, int32_t number, const char *name)
 {
     tl_lsm__bucket *bucket = NULL;
-    if (file->external_path != NULL)
-        return tl_strdup(file->external_path);
     if (tl_lsm__bucket_create((tl_lsm_config *)config, partition, number, &bucket, /* err= */ NULL) != TL_OK)
         return NULL;
-    char *path = tl_lsm__index_file_path(bucket, file->name);
+    char *path = tl_lsm__index_path(bucket, name);
     tl_lsm__bucket_unref(bucket);
     return path;
 }

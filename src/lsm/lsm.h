@@ -179,10 +179,8 @@ tl_status tl_bucket_read(tl_lsm_config *config, tl_bytes_view partition, int32_t
  * files). */
 tl_status tl_files_read(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, tl_data_file *const *files,
                         size_t n_files, const tl_bucket_read_spec *spec, tl_reader **out, tl_error *err);
-/** Folder of a bucket; tl_free. NULL if out of memory. */
-char *tl_bucket_dir(const tl_lsm_config *config, tl_bytes_view partition, int32_t bucket);
-/** Full path of an index file of the bucket; tl_free. NULL if out of memory. */
-char *tl_index_file_path(const tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, const tl_index_file *file);
+/** Full path of an index file of the bucket without a path of its own; tl_free. NULL if out of memory. */
+char *tl_index_path(const tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, const char *name);
 /** Full path of a data file; tl_free. NULL if out of memory. */
 char *tl_data_file_path(const tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, const tl_data_file *file);
 

@@ -92,7 +92,7 @@ void tl_lsm__bucket_unref(tl_lsm__bucket *bucket);
 /** tl_free; NULL if out of memory. */
 char *tl_lsm__bucket_file_path(const tl_lsm__bucket *bucket, const tl_data_file *file);
 /** Where a new index file of the bucket goes; tl_free, NULL if out of memory. */
-char *tl_lsm__index_file_path(const tl_lsm__bucket *bucket, const char *name);
+char *tl_lsm__index_path(const tl_lsm__bucket *bucket, const char *name);
 /** Remove a file that no snapshot knows. A failure leaves an orphan, which is harmless, so there is no status. */
 void tl_lsm__bucket_remove(const tl_lsm__bucket *bucket, const tl_data_file *file);
 

@@ -15,20 +15,9 @@ tl_status tl_indexes__read(tl_table *table, const tl_snapshot *snap, tl_index_en
 
 /* ---- places ---- */
 
-/* Folder of new index files of a bucket. */
-static char *index_dir(const tl_table *table, tl_bytes_view partition, int32_t bucket)
-{
-    if (tl_table__option_bool(&table->schema->options, "index-file-in-data-file-dir"))
-        return tl_bucket_dir(table->config, partition, bucket);
-    return tl_paths_dir(&table->paths, "index");
-}
-
 char *tl_indexes__path(const tl_table *table, tl_bytes_view partition, int32_t bucket, const char *name, const char *external)
 {
-    if (external != NULL)
-        return tl_strdup(external);
-    TL_CLEANUP(tl_freep) char *dir = index_dir(table, partition, bucket);
-    return dir == NULL ? NULL : tl_path_join(dir, name);
+    return external != NULL ? tl_strdup(external) : tl_index_path(table->config, partition, bucket, name);
 }
 
 void tl_indexes__remove(tl_table *table, tl_bytes_view partition, int32_t bucket, const tl_index_file *file)

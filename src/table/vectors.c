@@ -44,7 +44,7 @@ static tl_status add_ranges(tl_table *table, const tl_index_entry *e, tl_vectors
     if (file->n_ranges <= 0)
         return TL_OK;
     TL_TRY(set_of(table, e, out, &set, err));
-    TL_CLEANUP(tl_freep) char *path = tl_index_file_path(table->config, tl_bytes_view_of(e->partition), e->bucket, file);
+    TL_CLEANUP(tl_freep) char *path = tl_indexes__path(table, tl_bytes_view_of(e->partition), e->bucket, file->name, file->external_path);
     if (path == NULL)
         return tl_nomem(err, "deletion vectors");
     for (int32_t i = 0; i < file->n_ranges; i++) {
@@ -70,11 +70,10 @@ tl_status tl_vectors__of_entries(tl_table *table, const tl_index_entries *entrie
 tl_status tl_vectors__read(tl_table *table, const tl_snapshot *snap, tl_vectors *out, tl_error *err)
 {
     *out = (tl_vectors){0};
-    if (!table->config->deletion_vectors || snap == NULL || snap->index_manifest == NULL)
+    if (!table->config->deletion_vectors)
         return TL_OK;
     tl_index_entries entries = {0};
-    TL_TRY(tl_error_wrap(err, tl_index_manifest_read(table->fs, &table->paths, snap->index_manifest, &entries, err), "snapshot %lld",
-                         (long long)snap->id));
+    TL_TRY(tl_error_wrap(err, tl_indexes__read(table, snap, &entries, err), "snapshot %lld", (long long)snap->id));
     tl_status status = tl_vectors__of_entries(table, &entries, out, err);
     tl_index_entries_deinit(&entries);
     return status;
