@@ -233,6 +233,10 @@ bool tl_plan__looks_outside(const tl_plan *plan);
 
 /* optimiser */
 tl_status tl_plan__optimise(tl_binder *b, tl_plan **plan);
+/** Streaming, with filters pushed: conditions over ROW_NUMBER become RANK nodes. */
+tl_status tl_plan__find_ranks(tl_binder *b, tl_plan **plan);
+/** Streaming, at last: which aggregations, rankings and joins go by window, which joins by an interval of time. */
+tl_status tl_plan__find_windows(tl_binder *b, tl_plan *plan);
 /** Split a filter over `type` into what a scan can take (*predicate) and the rest (*rest), either may be NULL. */
 tl_status tl_plan__to_predicate(tl_binder *b, tl_expr *condition, const tl_type *type, tl_predicate **predicate, tl_expr **rest);
 tl_status tl_plan__conjuncts(tl_binder *b, tl_expr *condition, tl_expr ***out, int32_t *n);

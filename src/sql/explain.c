@@ -186,6 +186,7 @@ static tl_status put_exprs(tl_buf *out, const tl_plan *p)
 static tl_status put_aggregate(tl_buf *out, const tl_plan *p)
 {
     const tl_type *row = p->inputs[0]->type;
+    TL_TRY(put(out, p->by_window ? "Window" : ""));
     TL_TRY(put(out, p->n_calls == 0 ? "Distinct [" : "Aggregate ["));
     TL_TRY(put_columns(out, p->group, p->n_group, row));
     TL_TRY(put(out, "]"));
@@ -223,6 +224,31 @@ static tl_status put_over(tl_buf *out, const tl_plan *p)
         }
     }
     return TL_OK;
+}
+
+static tl_status put_rank(tl_buf *out, const tl_plan *p)
+{
+    const tl_type *row = p->inputs[0]->type;
+    TL_TRY(tl_buf_appendf(out, "%sRank %lld to %lld%s [partition by ", p->by_window ? "Window" : "", (long long)p->rank_from, (long long)p->rank_to,
+                          p->keep_newest ? " newest" : ""));
+    TL_TRY(put_columns(out, p->over[0].partition, p->over[0].n_partition, row));
+    TL_TRY(put(out, " order by "));
+    TL_TRY(put_sort_keys(out, p->over[0].order, p->over[0].n_order, row));
+    return put(out, p->with_rank ? "] with rank" : "]");
+}
+
+static tl_status put_join(tl_buf *out, const tl_plan *p)
+{
+    const char *how = p->kind == TL_PLAN_TEMPORAL_JOIN ? "Temporal" : p->by_window ? "Window" : p->is_interval ? "Interval" : "";
+    TL_TRY(tl_buf_appendf(out, "%sJoin %s on ", how, join_names[p->join]));
+    TL_TRY(put_keys(out, p, p->inputs[0]->type, p->inputs[1]->type));
+    if (!p->is_interval)
+        return TL_OK;
+    TL_TRY(put(out, p->n_keys > 0 ? " and " : ""));
+    TL_TRY(put_column(out, p->right_time, p->inputs[1]->type));
+    TL_TRY(put(out, " - "));
+    TL_TRY(put_column(out, p->left_time, p->inputs[0]->type));
+    return tl_buf_appendf(out, " in %lld ... %lld ms", (long long)p->lower_ms, (long long)p->upper_ms);
 }
 
 static tl_status put_lookup(tl_buf *out, const tl_plan *p)
@@ -266,8 +292,7 @@ static tl_status put_node(tl_buf *out, const tl_plan *p)
         return tl_expr_format(p->condition, input, out);
     case TL_PLAN_JOIN:
     case TL_PLAN_TEMPORAL_JOIN:
-        TL_TRY(tl_buf_appendf(out, "%s%s on ", p->kind == TL_PLAN_JOIN ? "Join " : "TemporalJoin ", join_names[p->join]));
-        return put_keys(out, p, p->inputs[0]->type, p->inputs[1]->type);
+        return put_join(out, p);
     case TL_PLAN_LOOKUP_JOIN:
         return put_lookup(out, p);
     case TL_PLAN_AGGREGATE:
@@ -278,6 +303,8 @@ static tl_status put_node(tl_buf *out, const tl_plan *p)
         return tl_buf_appendf(out, "%s%s", p->except ? "Except" : "Intersect", p->all ? "All" : "");
     case TL_PLAN_OVER:
         return put_over(out, p);
+    case TL_PLAN_RANK:
+        return put_rank(out, p);
     case TL_PLAN_WINDOW:
         TL_TRY(tl_buf_appendf(out, "Window %s size %lld ms slide %lld ms offset %lld ms on ", windows[p->window], (long long)p->size_ms, (long long)p->slide_ms,
                               (long long)p->offset_ms));

@@ -423,6 +423,30 @@ static tl_status remap_columns(tl_binder *b, const int32_t *columns, int32_t n, 
     return TL_OK;
 }
 
+static tl_status remap_over(tl_binder *b, const tl_over *over, const int32_t *map, tl_over *out)
+{
+    tl_sort_key *order = tl_arena_alloc(b->arena, (size_t)(over->n_order + 1) * sizeof *order);
+    tl_agg_call *calls = tl_arena_alloc(b->arena, (size_t)(over->n_calls + 1) * sizeof *calls);
+    BIND_ALLOC(b, order);
+    BIND_ALLOC(b, calls);
+    *out = *over;
+    TL_TRY(remap_columns(b, over->partition, over->n_partition, map, &out->partition));
+    for (int32_t i = 0; i < over->n_order; i++) {
+        order[i] = over->order[i];
+        order[i].column = map[over->order[i].column];
+    }
+    for (int32_t i = 0; i < over->n_calls; i++) {
+        calls[i] = over->calls[i];
+        for (int32_t a = 0; a < calls[i].n_args; a++)
+            calls[i].args[a] = map[calls[i].args[a]];
+        if (calls[i].filter >= 0)
+            calls[i].filter = map[calls[i].filter];
+    }
+    out->order = order;
+    out->calls = calls;
+    return TL_OK;
+}
+
 /** The output of a node that puts its inputs' columns side by side, as they were pruned. */
 static tl_status side_by_side(tl_binder *b, tl_plan *plan, const pruned *left, const pruned *right, pruned *out)
 {
@@ -621,7 +645,50 @@ static tl_status prune_window(tl_binder *b, tl_plan *plan, const bool *used, pru
     return remap_columns(b, plan->window_partition, plan->n_window_partition, input.map, &out->plan->window_partition);
 }
 
-/** Keep all: SETOP, OVER, UNNEST, VALUES, SINK and all below them that is not pruned by itself. */
+/** A window's calls or a rank stand behind the input's columns; what no one reads of those goes. */
+static tl_status prune_over(tl_binder *b, tl_plan *plan, const bool *used, pruned *out)
+{
+    int32_t n_input = plan->inputs[0]->type->n_fields, n = plan->type->n_fields, total, *keep;
+    bool *needed;
+    TL_TRY(bools(b, n, &needed));
+    memcpy(needed, used, (size_t)n * sizeof *needed);
+    for (int32_t i = 0; i < plan->n_over; i++) {
+        const tl_over *o = &plan->over[i];
+        for (int32_t k = 0; k < o->n_partition; k++)
+            needed[o->partition[k]] = true;
+        for (int32_t k = 0; k < o->n_order; k++)
+            needed[o->order[k].column] = true;
+        for (int32_t k = 0; k < o->n_calls; k++) {
+            for (int32_t a = 0; a < o->calls[k].n_args; a++)
+                needed[o->calls[k].args[a]] = true;
+            if (o->calls[k].filter >= 0)
+                needed[o->calls[k].filter] = true;
+        }
+    }
+    bool drop_rank = plan->kind == TL_PLAN_RANK && !used[n_input];
+    pruned input;
+    TL_TRY(prune(b, plan->inputs[0], needed, &input));
+    int32_t n_new = input.plan->type->n_fields;
+    total = n_new + (drop_rank ? 0 : n - n_input);
+    TL_TRY(new_map(b, n, &out->map));
+    TL_TRY(new_map(b, total, &keep));
+    for (int32_t i = 0; i < n; i++) {
+        out->map[i] = i < n_input ? input.map[i] : drop_rank ? -1 : n_new + i - n_input;
+        if (out->map[i] >= 0)
+            keep[out->map[i]] = i;
+    }
+    TL_TRY(narrowed(b, plan, keep, total, &out->plan));
+    out->plan->inputs[0] = input.plan;
+    out->plan->with_rank = plan->with_rank && !drop_rank;
+    tl_over *overs = tl_arena_alloc(b->arena, (size_t)plan->n_over * sizeof *overs);
+    BIND_ALLOC(b, overs);
+    for (int32_t i = 0; i < plan->n_over; i++)
+        TL_TRY(remap_over(b, &plan->over[i], input.map, &overs[i]));
+    out->plan->over = overs;
+    return TL_OK;
+}
+
+/** Keep all: SETOP, UNNEST, VALUES, SINK and all below them that is not pruned by itself. */
 static tl_status prune_nothing(tl_binder *b, tl_plan *plan, pruned *out)
 {
     int32_t n = plan->type->n_fields;
@@ -664,6 +731,9 @@ static tl_status prune(tl_binder *b, tl_plan *plan, const bool *used, pruned *ou
         return prune_union(b, plan, used, out);
     case TL_PLAN_WINDOW:
         return prune_window(b, plan, used, out);
+    case TL_PLAN_OVER:
+    case TL_PLAN_RANK:
+        return prune_over(b, plan, used, out);
     default:
         return prune_nothing(b, plan, out);
     }
@@ -754,6 +824,8 @@ tl_status tl_plan__optimise(tl_binder *b, tl_plan **plan)
     if (plan_has_subquery(*plan)) /* OUTER columns count on the plans being as they were bound */
         return optimise_subqueries(b, *plan);
     TL_TRY(push_filters(b, *plan, (conjunct_list){NULL, 0}, plan));
+    if (b->streaming)
+        TL_TRY(tl_plan__find_ranks(b, plan));
     bool *all;
     int32_t n = (*plan)->type->n_fields;
     TL_TRY(bools(b, n, &all));
@@ -762,5 +834,6 @@ tl_status tl_plan__optimise(tl_binder *b, tl_plan **plan)
     pruned out;
     TL_TRY(prune(b, *plan, all, &out));
     TL_TRY(exactly(b, out.plan, out.map, all, n, plan));
-    return merge_projects(b, *plan);
+    TL_TRY(merge_projects(b, *plan));
+    return b->streaming ? tl_plan__find_windows(b, *plan) : TL_OK;
 }

@@ -139,6 +139,7 @@ typedef enum tl_plan_kind {
     TL_PLAN_UNION, /* ALL */
     TL_PLAN_SETOP, /* INTERSECT, EXCEPT */
     TL_PLAN_OVER,
+    TL_PLAN_RANK,   /* streaming: ROW_NUMBER with bounds, the first rows of each partition */
     TL_PLAN_WINDOW, /* window table function */
     TL_PLAN_UNNEST,
     TL_PLAN_SORT, /* with offset and limit */
@@ -263,6 +264,24 @@ struct tl_plan {
     /* OVER: output: the input's columns, then the calls of each window in order */
     const tl_over *over;
     int32_t n_over;
+
+    /*
+     * RANK: over[0] has partition and order; output: the input's columns and, if with_rank, the rank (BIGINT). Rows of rank_from …
+     * rank_to stay. keep_newest: of rows that are equal in the order the last to come is first (deduplication by time).
+     */
+    int64_t rank_from, rank_to;
+    bool with_rank, keep_newest;
+
+    /*
+     * Streaming AGGREGATE, RANK, JOIN by window: keys hold start and end of a window, so that results come once, when time has passed
+     * its end. window_end is that column of inputs[0], right_window_end of inputs[1].
+     */
+    bool by_window;
+    int32_t window_end, right_window_end;
+    /* Streaming JOIN of time attributes: right_time - left_time is between the bounds. Rows are kept for so long only. */
+    bool is_interval;
+    int32_t left_time, right_time;
+    int64_t lower_ms, upper_ms;
 
     /* WINDOW: output: the input's columns, then window_start, window_end TIMESTAMP(3) NOT NULL, window_time (attribute) */
     tl_window_kind window;

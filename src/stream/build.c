@@ -50,6 +50,15 @@ static tl_status build_join(tl_pipeline *pipeline, const tl_plan *plan, tl_op **
     return tl_stream__join(pipeline, plan, left, right, out, err);
 }
 
+static tl_status build_aggregate(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err)
+{
+    if (plan->by_window)
+        TL_TRY(tl_stream__slice_buffer(pipeline, plan, input, &input, err));
+    if (plan->grouping_sets != NULL)
+        TL_TRY(tl_stream__expand(pipeline, plan, input, &input, err));
+    return plan->by_window ? tl_stream__window_aggregate(pipeline, plan, input, out, err) : tl_stream__aggregate(pipeline, plan, input, out, err);
+}
+
 /* The operators with one input. */
 static tl_status build_unary(tl_pipeline *pipeline, const tl_plan *plan, tl_op **out, tl_error *err)
 {
@@ -59,10 +68,13 @@ static tl_status build_unary(tl_pipeline *pipeline, const tl_plan *plan, tl_op *
     case TL_PLAN_LOOKUP_JOIN:
         return tl_stream__lookup_join(pipeline, plan, input, out, err);
     case TL_PLAN_AGGREGATE:
-        return tl_stream__aggregate(pipeline, plan, input, out, err);
-    case TL_PLAN_WATERMARK: /* only windows and temporal joins look at it */
-        *out = input;
-        return TL_OK;
+        return build_aggregate(pipeline, plan, input, out, err);
+    case TL_PLAN_RANK:
+        return plan->by_window ? tl_stream__window_rank(pipeline, plan, input, out, err) : tl_stream__rank(pipeline, plan, input, out, err);
+    case TL_PLAN_WATERMARK:
+        return tl_stream__watermark(pipeline, plan, input, out, err);
+    case TL_PLAN_WINDOW:
+        return plan->window == TL_WINDOW_SESSION ? tl_stream__session(pipeline, plan, input, out, err) : tl_stream__window(pipeline, plan, input, out, err);
     default:
         return tl_stream__map(pipeline, plan, input, out, err);
     }
@@ -81,6 +93,8 @@ tl_status tl_stream__build(tl_pipeline *pipeline, const tl_plan *plan, tl_op **o
     case TL_PLAN_WATERMARK:
     case TL_PLAN_LOOKUP_JOIN:
     case TL_PLAN_AGGREGATE:
+    case TL_PLAN_RANK:
+    case TL_PLAN_WINDOW:
         return build_unary(pipeline, plan, out, err);
     case TL_PLAN_JOIN:
         return build_join(pipeline, plan, out, err);
@@ -92,8 +106,6 @@ tl_status tl_stream__build(tl_pipeline *pipeline, const tl_plan *plan, tl_op **o
         return unsupported("INTERSECT or EXCEPT", err);
     case TL_PLAN_OVER:
         return unsupported("an OVER window", err);
-    case TL_PLAN_WINDOW:
-        return unsupported("a window table function", err);
     case TL_PLAN_UNNEST:
         return unsupported("UNNEST", err);
     case TL_PLAN_SORT:

@@ -288,6 +288,7 @@ static tl_status join_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_err
         j->turn = 1 - s;
         TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
         TL_TRY(tl_stream__next(j->sides[s].input, &batch, state, err));
+        op->watermark = TL_MIN(j->sides[0].input->watermark, j->sides[1].input->watermark);
         if (*state == TL_OP_ROWS)
             return batch == NULL || batch->n_rows == 0 ? TL_OK : join_batch(j, s, batch, out, err);
         idle |= *state == TL_OP_IDLE;
@@ -349,7 +350,7 @@ tl_status tl_stream__join(tl_pipeline *pipeline, const tl_plan *plan, tl_op *lef
         tl_stream__op_free(right);
         return tl_nomem(err, "operator");
     }
-    j->base = (tl_op){&ops, pipeline, plan->type};
+    j->base = tl_stream__op(&ops, pipeline, plan->type);
     j->plan = plan;
     j->sides[0].input = left;
     j->sides[1].input = right;

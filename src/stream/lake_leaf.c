@@ -124,7 +124,10 @@ static tl_status lake_read(lake_leaf *l, tl_batch **out, tl_op_state *state, tl_
 static tl_status lake_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_error *err)
 {
     lake_leaf *l = (lake_leaf *)op;
-    return tl_error_wrap(err, lake_read(l, out, state, err), "table '%s.%s'", l->table->db, l->table->name);
+    TL_TRY(tl_error_wrap(err, lake_read(l, out, state, err), "table '%s.%s'", l->table->db, l->table->name));
+    if (*state == TL_OP_END)
+        *state = tl_stream__leaf_end(&l->leaf);
+    return TL_OK;
 }
 
 static void lake_free(tl_op *op)
@@ -222,7 +225,7 @@ tl_status tl_stream__lake_leaf(tl_pipeline *pipeline, const tl_plan *plan, tl_op
     lake_leaf *l = tl_calloc(1, sizeof *l);
     if (l == NULL)
         return tl_nomem(err, "source");
-    l->leaf.base = (tl_op){&ops, pipeline, plan->type};
+    l->leaf.base = tl_stream__op(&ops, pipeline, plan->type);
     l->leaf.leaf_ops = &leaf_ops;
     l->plan = plan;
     l->table = plan->table;

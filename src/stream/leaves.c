@@ -22,7 +22,7 @@ static tl_status connector_next(tl_op *op, tl_batch **out, tl_op_state *state, t
     tl_batch *batch;
     tl_source_state source_state;
     TL_TRY(tl_error_wrap(err, tl_source_next(l->source, op->pipeline->max_rows, &batch, &source_state, err), "table '%s'", l->table->name));
-    *state = source_state == TL_SOURCE_ROWS ? TL_OP_ROWS : source_state == TL_SOURCE_IDLE ? TL_OP_IDLE : TL_OP_END;
+    *state = source_state == TL_SOURCE_ROWS ? TL_OP_ROWS : source_state == TL_SOURCE_IDLE ? TL_OP_IDLE : tl_stream__leaf_end(&l->leaf);
     if (batch == NULL)
         return TL_OK;
     op->pipeline->rows_in += batch->n_rows;
@@ -59,7 +59,7 @@ tl_status tl_stream__connector_leaf(tl_pipeline *pipeline, const tl_plan *plan, 
     connector_leaf *l = tl_calloc(1, sizeof *l);
     if (l == NULL)
         return tl_nomem(err, "source");
-    l->leaf.base = (tl_op){&ops, pipeline, plan->type};
+    l->leaf.base = tl_stream__op(&ops, pipeline, plan->type);
     l->leaf.leaf_ops = &leaf_ops;
     l->table = plan->table;
     l->plan = plan;
@@ -97,7 +97,7 @@ static tl_status values_row(values_leaf *l, int64_t row, const tl_batch *one, tl
 static tl_status values_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_error *err)
 {
     values_leaf *l = (values_leaf *)op;
-    *state = l->done ? TL_OP_END : op->pipeline->drain ? TL_OP_IDLE : TL_OP_ROWS;
+    *state = l->done ? tl_stream__leaf_end(&l->leaf) : op->pipeline->drain ? TL_OP_IDLE : TL_OP_ROWS;
     if (*state != TL_OP_ROWS)
         return TL_OK;
     l->done = true;
@@ -147,7 +147,7 @@ tl_status tl_stream__values_leaf(tl_pipeline *pipeline, const tl_plan *plan, tl_
     values_leaf *l = tl_calloc(1, sizeof *l);
     if (l == NULL)
         return tl_nomem(err, "rows");
-    l->leaf.base = (tl_op){&ops, pipeline, plan->type};
+    l->leaf.base = tl_stream__op(&ops, pipeline, plan->type);
     l->leaf.leaf_ops = &leaf_ops;
     l->plan = plan;
     tl_status status = tl_stream__add_leaf(pipeline, &l->leaf, err);

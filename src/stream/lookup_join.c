@@ -44,6 +44,13 @@ static tl_status join_rows(lookup_op *j, const tl_batch *in, const uint32_t *lef
         for (int64_t i = 0; i < n; i++)
             result->row_kind[i] = in->row_kind[left[i]];
     }
+    if (in->seq != NULL) {
+        result->seq = tl_alloc(sizeof *result->seq * (size_t)(n + 1));
+        if (result->seq == NULL)
+            return tl_nomem(err, "watermarks");
+        for (int64_t i = 0; i < n; i++)
+            result->seq[i] = in->seq[left[i]];
+    }
     *out = TL_STEAL(result);
     return TL_OK;
 }
@@ -151,6 +158,7 @@ static tl_status lookup_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_e
     lookup_op *j = (lookup_op *)op;
     TL_CLEANUP(tl_batch_freep) tl_batch *in = NULL;
     TL_TRY(tl_stream__next(j->input, &in, state, err));
+    op->watermark = j->input->watermark;
     if (in == NULL || in->n_rows == 0)
         return TL_OK;
     if (j->lookup == NULL) /* with the first row: what was committed before the job began is seen */
@@ -216,7 +224,7 @@ tl_status tl_stream__lookup_join(tl_pipeline *pipeline, const tl_plan *plan, tl_
         tl_stream__op_free(input);
         return tl_nomem(err, "operator");
     }
-    j->base = (tl_op){&ops, pipeline, plan->type};
+    j->base = tl_stream__op(&ops, pipeline, plan->type);
     j->input = input;
     j->plan = plan;
     tl_status status = retry_hint(j, plan->lookup_hint, err);

@@ -12,6 +12,7 @@ static tl_status map_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_erro
     map_op *m = (map_op *)op;
     TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
     TL_TRY(tl_stream__next(m->input, &batch, state, err));
+    op->watermark = m->input->watermark;
     return batch == NULL ? TL_OK : tl_sql_program_run(m->program, batch, out, err);
 }
 
@@ -56,7 +57,7 @@ tl_status tl_stream__map(tl_pipeline *pipeline, const tl_plan *plan, tl_op *inpu
         tl_stream__op_free(input);
         return tl_nomem(err, "operator");
     }
-    m->base = (tl_op){&ops, pipeline, plan->type};
+    m->base = tl_stream__op(&ops, pipeline, plan->type);
     m->input = input;
     tl_status status = plan->kind == TL_PLAN_FILTER
                            ? filter_program(pipeline, plan, input->type, &m->program, err)
@@ -87,6 +88,9 @@ static tl_status union_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_er
         int32_t i = u->turn;
         u->turn = (u->turn + 1) % u->n;
         TL_TRY(tl_stream__next(u->inputs[i], out, state, err));
+        op->watermark = TL_WATERMARK_END;
+        for (int32_t k = 0; k < u->n; k++)
+            op->watermark = TL_MIN(op->watermark, u->inputs[k]->watermark);
         if (*state == TL_OP_ROWS) {
             if (*out != NULL) { /* under the union's own column names and nullability */
                 TL_CLEANUP(tl_batch_freep) tl_batch *batch = *out;
@@ -120,7 +124,7 @@ tl_status tl_stream__union(tl_pipeline *pipeline, const tl_plan *plan, tl_op **i
         tl_free(inputs);
         return tl_nomem(err, "operator");
     }
-    u->base = (tl_op){&ops, pipeline, plan->type};
+    u->base = tl_stream__op(&ops, pipeline, plan->type);
     u->inputs = inputs;
     u->n = n;
     *out = &u->base;
@@ -137,6 +141,11 @@ tl_status tl_stream__retype(const tl_batch *batch, const tl_type *type, tl_batch
         result->row_kind = tl_memdup(batch->row_kind, (size_t)batch->n_rows);
         if (result->row_kind == NULL)
             return tl_nomem(err, "row kinds");
+    }
+    if (batch->seq != NULL) {
+        result->seq = tl_memdup(batch->seq, (size_t)batch->n_rows * sizeof *batch->seq);
+        if (result->seq == NULL)
+            return tl_nomem(err, "watermarks");
     }
     result->snapshot = batch->snapshot;
     *out = TL_STEAL(result);

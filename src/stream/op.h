@@ -1,6 +1,11 @@
 /*
  * Operators of a streaming pipeline; private to stream/. A tree of them is pulled by one thread: batches of changes with row
  * kinds come out of the root.
+ *
+ * Event time. Each operator tells its watermark: no row that comes later has a time attribute at or below it, unless it is late.
+ * It holds for all that was given so far. Within a batch that comes from a WATERMARK, `seq` has for each row the watermark that was
+ * in force when the row came (programs, gathers and slices carry it along); without `seq` it was the operator's watermark before
+ * the batch. So rows are late one by one, as in Flink, although batches are processed whole.
  */
 #ifndef TL_STREAM_OP_H
 #define TL_STREAM_OP_H
@@ -24,7 +29,10 @@ struct tl_op {
     const tl_op_ops *ops;
     tl_pipeline *pipeline;
     const tl_type *type; /* of its batches; borrowed from the plan */
+    int64_t watermark;   /* ms; TL_WATERMARK_NONE in the beginning, TL_WATERMARK_END when nothing will ever come */
 };
+#define TL_WATERMARK_NONE INT64_MIN
+#define TL_WATERMARK_END INT64_MAX
 
 /** Leaves can be asked for their position and opened at one. */
 typedef struct tl_leaf tl_leaf;
@@ -36,7 +44,15 @@ typedef struct tl_leaf_ops {
 struct tl_leaf {
     tl_op base;
     const tl_leaf_ops *leaf_ops;
+    bool end_is_final; /* its end is the source's, not that of a history */
 };
+/** What a leaf says at its end: time ends, too, if the source did. */
+static inline tl_op_state tl_stream__leaf_end(tl_leaf *leaf)
+{
+    if (leaf->end_is_final)
+        leaf->base.watermark = TL_WATERMARK_END;
+    return TL_OP_END;
+}
 
 #define TL_LEAVES_MAX 64
 
@@ -45,7 +61,10 @@ struct tl_pipeline {
     tl_op *root;
     tl_leaf *leaves[TL_LEAVES_MAX];
     int n_leaves;
-    bool stateful; /* some operator has state that must be rebuilt */
+    bool stateful;   /* some operator has state that must be rebuilt */
+    bool event_time; /* some operator looks at watermarks */
+    bool splits_updates; /* see tl_stream__splits_updates() */
+    bool replaying;  /* a history is read to rebuild state; what comes out is dropped */
     /* A commit is due: leaves that stand between two snapshots give no more rows, the others go on until they do. */
     bool drain;
     int64_t rows_in;
@@ -55,6 +74,23 @@ struct tl_pipeline {
     int64_t max_rows; /* of one micro-batch */
 };
 
+/** The watermark that was in force when row `i` came; `before`: the input's before the batch. */
+static inline int64_t tl_stream__row_watermark(const tl_batch *batch, int64_t i, int64_t before)
+{
+    return batch->seq != NULL ? batch->seq[i] : before;
+}
+static inline int64_t tl_stream__now_ms(const tl_pipeline *pipeline)
+{
+    return tl_clock_now_ms(pipeline->env.clock != NULL ? pipeline->env.clock : tl_clock_system());
+}
+static inline tl_op tl_stream__op(const tl_op_ops *ops, tl_pipeline *pipeline, const tl_type *type)
+{
+    return (tl_op){ops, pipeline, type, TL_WATERMARK_NONE};
+}
+/** Whether rows of a plan only come and are never changed or taken back. */
+bool tl_stream__insert_only(const tl_plan *plan);
+/** Whether -U rows count although every changed row has a key: the +U row may have been held back. */
+bool tl_stream__splits_updates(const tl_plan *plan);
 /** Build the tree of a plan (without its sink). TL_E_UNSUPPORTED names an operator that streaming does not have. */
 tl_status tl_stream__build(tl_pipeline *pipeline, const tl_plan *plan, tl_op **out, tl_error *err);
 void tl_stream__op_free(tl_op *op);
@@ -74,9 +110,25 @@ tl_status tl_stream__lake_leaf(tl_pipeline *pipeline, const tl_plan *plan, tl_op
 tl_status tl_stream__connector_leaf(tl_pipeline *pipeline, const tl_plan *plan, tl_op **out, tl_error *err);
 tl_status tl_stream__values_leaf(tl_pipeline *pipeline, const tl_plan *plan, tl_op **out, tl_error *err);
 tl_status tl_stream__map(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err);
+tl_status tl_stream__watermark(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err);
+tl_status tl_stream__window(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err);
+/** What both kinds of windows ask of their time column; *by_clock: it is processing time. */
+tl_status tl_stream__window_check(tl_pipeline *pipeline, const tl_plan *plan, bool *by_clock, tl_error *err);
+/** Rows of `in`, each in a window: a batch of `type`, the columns of `in` and the window's start, end and time. */
+tl_status tl_stream__add_windows(const tl_batch *in, const uint32_t *rows, const int64_t *starts, const int64_t *ends, int64_t n, const tl_type *type,
+                                 tl_batch **out, tl_error *err);
+tl_status tl_stream__session(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err);
 tl_status tl_stream__union(tl_pipeline *pipeline, const tl_plan *plan, tl_op **inputs, int32_t n, tl_op **out, tl_error *err);
 tl_status tl_stream__lookup_join(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err);
 tl_status tl_stream__join(tl_pipeline *pipeline, const tl_plan *plan, tl_op *left, tl_op *right, tl_op **out, tl_error *err);
+tl_status tl_stream__rank(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err);
+tl_status tl_stream__window_rank(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err);
+tl_status tl_stream__expand(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err);
+/** Columns of an aggregation's input that make its groups (tl_free): plan->group, or what expand.c adds for GROUPING SETS. */
+tl_status tl_stream__group_columns(const tl_plan *plan, const tl_type *input, int32_t **columns, int32_t *n, tl_error *err);
+/** Puts nothing between where there is nothing to do: *out is the input then. */
+tl_status tl_stream__slice_buffer(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err);
+tl_status tl_stream__window_aggregate(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err);
 tl_status tl_stream__aggregate(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err);
 
 #endif

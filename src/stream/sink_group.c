@@ -19,6 +19,7 @@ struct tl_sink_group {
     tl_table_writer *writer;
     tl_sink *connector;
     bool drop_update_before;
+    bool takes_deletes;      /* a row that is taken back is deleted */
     bool wait_compaction;    /* with every commit: its changelog is part of it (lookup) */
     int64_t full_every;      /* full compaction with every so many commits; 0: never */
     bool compaction_pending; /* a commit did not wait for what runs in the background */
@@ -92,10 +93,21 @@ static tl_status add_pipeline(tl_sink_group *g, const tl_plan *plan, tl_error *e
         return tl_error_set(err, TL_E_LIMIT, "a table has at most %d INSERTs in one statement set", PIPELINES_MAX);
     tl_pipeline *p = &g->pipelines[g->n++];
     *p = (tl_pipeline){.env = tl_sql_session_env(g->run->session), .fs = g->run->fs, .max_rows = MICRO_BATCH_ROWS};
+    p->splits_updates = tl_stream__splits_updates(plan);
     return tl_stream__build(p, plan, &p->root, err);
 }
 
 /* ---- positions ---- */
+
+/* A leaf that has ended for good is {"end":POSITION} where that makes a difference: its end moved time on to the last window. */
+static tl_status append_position(const tl_pipeline *p, const tl_leaf *leaf, tl_buf *out, tl_error *err)
+{
+    bool ended = p->event_time && leaf->base.watermark == TL_WATERMARK_END;
+    if (ended && tl_buf_append_str(out, "{\"end\":") != TL_OK)
+        return tl_nomem(err, "positions");
+    TL_TRY(leaf->leaf_ops->position(leaf, out, err));
+    return !ended || tl_buf_append_byte(out, '}') == TL_OK ? TL_OK : tl_nomem(err, "positions");
+}
 
 static tl_status append_positions(const tl_sink_group *g, tl_buf *out, tl_error *err)
 {
@@ -107,7 +119,7 @@ static tl_status append_positions(const tl_sink_group *g, tl_buf *out, tl_error 
                 status = tl_buf_append_byte(out, ',');
             const tl_leaf *leaf = g->pipelines[i].leaves[k];
             if (status == TL_OK)
-                TL_TRY(leaf->leaf_ops->position(leaf, out, err));
+                TL_TRY(append_position(&g->pipelines[i], leaf, out, err));
         }
         if (status == TL_OK)
             status = tl_buf_append_byte(out, ']');
@@ -136,9 +148,11 @@ static tl_status open_leaves(tl_pipeline *p, const tl_json *positions, bool hist
 {
     const tl_json *position = positions == NULL ? NULL : positions->child;
     for (int k = 0; k < p->n_leaves; k++) {
-        TL_CLEANUP(tl_freep) char *text = position == NULL ? NULL : tl_strndup((const char *)position->raw.data, position->raw.len);
-        if (position != NULL && text == NULL)
+        const tl_json *end = position == NULL ? NULL : tl_json_get(position, "end"), *at = end != NULL ? end : position;
+        TL_CLEANUP(tl_freep) char *text = at == NULL ? NULL : tl_strndup((const char *)at->raw.data, at->raw.len);
+        if (at != NULL && text == NULL)
             return tl_nomem(err, "positions");
+        p->leaves[k]->end_is_final = !history || end != NULL;
         TL_TRY(p->leaves[k]->leaf_ops->open(p->leaves[k], text, history, err));
         position = position == NULL ? NULL : position->next;
     }
@@ -156,7 +170,9 @@ static tl_status open_pipelines(tl_sink_group *g, const tl_json *positions, tl_e
             return tl_error_set(err, TL_E_INVALID, "the job's last commit has positions of %lld sources, the script has %d now", (long long)of_pipeline->n_children, p->n_leaves);
         if (of_pipeline != NULL && p->stateful) {
             TL_TRY(open_leaves(p, of_pipeline, true, err));
+            p->replaying = true;
             TL_TRY(tl_error_wrap(err, replay(p, err), "rebuilding the state of an operator"));
+            p->replaying = false;
             p->rows_in = 0;
         }
         TL_TRY(open_leaves(p, of_pipeline, false, err));
@@ -220,19 +236,21 @@ static tl_status print_rows(tl_sink_group *g, const tl_batch *batch, tl_error *e
     return status;
 }
 
-static tl_status write_rows(tl_sink_group *g, const tl_batch *batch, tl_error *err)
+static tl_status write_rows(tl_sink_group *g, const tl_pipeline *p, const tl_batch *batch, tl_error *err)
 {
     if (g->sink == NULL)
         return print_rows(g, batch, err);
     TL_CLEANUP(tl_batch_freep) tl_batch *kept = NULL;
     TL_CLEANUP(tl_batch_freep) tl_batch *typed = NULL;
-    if (g->drop_update_before && batch->row_kind != NULL) {
+    if (g->drop_update_before && !(g->takes_deletes && p->splits_updates) && batch->row_kind != NULL) {
         TL_TRY(without_update_before(batch, &kept, err));
         batch = kept;
     }
     if (g->connector != NULL)
         return tl_sink_write(g->connector, batch, err);
     TL_TRY(tl_stream__retype(batch, tl_table_row_type(g->sink->table), &typed, err));
+    tl_free(typed->seq); /* watermarks, not sequence numbers of the table */
+    typed->seq = NULL;
     return tl_table_writer_write(g->writer, typed, err);
 }
 
@@ -253,7 +271,7 @@ static tl_status turn(tl_sink_group *g, bool *progress, bool *all_ended, tl_erro
         if (batch == NULL || batch->n_rows == 0)
             continue;
         atomic_store(&g->quiet, false);
-        TL_TRY(write_rows(g, batch, err));
+        TL_TRY(write_rows(g, &g->pipelines[i], batch, err));
         g->rows_pending += batch->n_rows;
     }
     return TL_OK;
@@ -387,6 +405,8 @@ static tl_status open_sink(tl_sink_group *g, tl_error *err)
         return tl_sink_open(&spec, g->run->out, &g->connector, err);
     }
     g->drop_update_before = drops_update_before(g->sink->table);
+    const char *engine = tl_table_option(g->sink->table, "merge-engine");
+    g->takes_deletes = engine == NULL || strcmp(engine, "deduplicate") == 0;
     TL_TRY(compaction_rules(g, err));
     tl_write_options options = {.pool = g->run->pool};
     return tl_table_writer_create(g->sink->table, &options, &g->writer, err);

@@ -13,6 +13,7 @@ static void value_free(tl_bag_value *value)
 {
     tl_bytes_deinit(&value->order);
     tl_bytes_deinit(&value->row);
+    tl_free(value->arrivals);
     tl_free(value);
 }
 
@@ -79,9 +80,37 @@ static tl_status insert(tl_value_bag *bag, size_t i, uint64_t hash, tl_bytes_vie
         value_free(value);
         return TL_E_NOMEM;
     }
-    value->arrival = bag->next_arrival++;
+    if (!bag->ordered) {
+        value->arrivals = tl_alloc(sizeof *value->arrivals);
+        if (value->arrivals == NULL) {
+            value_free(value);
+            return TL_E_NOMEM;
+        }
+        value->arrivals[0] = bag->next_arrival++;
+    }
     bag->entries[i] = (struct tl_bag_entry){value, hash};
     bag->n++;
+    return TL_OK;
+}
+
+/* An ordered bag's arrivals after the count has changed by `delta`. */
+static tl_status keep_arrivals(tl_value_bag *bag, tl_bag_value *value, int64_t was)
+{
+    int64_t had = TL_MAX(was, 0), has = TL_MAX(value->count, 0);
+    if (has < had) {
+        memmove(value->arrivals, value->arrivals + (had - has), sizeof *value->arrivals * (size_t)has);
+        return TL_OK;
+    }
+    if (has > value->cap) {
+        int64_t cap = TL_MAX(value->cap * 2, has);
+        int64_t *grown = tl_realloc(value->arrivals, sizeof *grown * (size_t)cap);
+        if (grown == NULL)
+            return TL_E_NOMEM;
+        value->arrivals = grown;
+        value->cap = cap;
+    }
+    for (int64_t i = had; i < has; i++)
+        value->arrivals[i] = bag->next_arrival++;
     return TL_OK;
 }
 
@@ -97,6 +126,8 @@ tl_status tl_value_bag_add(tl_value_bag *bag, tl_bytes_view order, tl_bytes_view
     *was = value->count;
     value->count += delta;
     *now = value->count;
+    if (bag->ordered)
+        TL_TRY(keep_arrivals(bag, value, *was));
     if (value->count == 0)
         remove_at(bag, i);
     return TL_OK;
@@ -104,19 +135,25 @@ tl_status tl_value_bag_add(tl_value_bag *bag, tl_bytes_view order, tl_bytes_view
 
 static int compare_arrivals(const void *a, const void *b)
 {
-    const tl_bag_value *x = *(const tl_bag_value *const *)a, *y = *(const tl_bag_value *const *)b;
+    const tl_bag_item *x = a, *y = b;
     return (x->arrival > y->arrival) - (x->arrival < y->arrival);
 }
 
-tl_status tl_value_bag_list(const tl_value_bag *bag, const tl_bag_value ***out, size_t *n)
+tl_status tl_value_bag_list(const tl_value_bag *bag, tl_bag_item **out, size_t *n)
 {
-    const tl_bag_value **list = tl_alloc(sizeof *list * (bag->n + 1));
+    size_t total = 0;
+    for (size_t i = 0; i < bag->cap; i++)
+        if (bag->entries[i].value != NULL && bag->entries[i].value->count > 0)
+            total += bag->ordered ? (size_t)bag->entries[i].value->count : 1;
+    tl_bag_item *list = tl_alloc(sizeof *list * (total + 1));
     if (list == NULL)
         return TL_E_NOMEM;
     *n = 0;
-    for (size_t i = 0; i < bag->cap; i++)
-        if (bag->entries[i].value != NULL && bag->entries[i].value->count > 0)
-            list[(*n)++] = bag->entries[i].value;
+    for (size_t i = 0; i < bag->cap; i++) {
+        const tl_bag_value *value = bag->entries[i].value;
+        for (int64_t k = 0; value != NULL && k < (bag->ordered ? value->count : value->count > 0); k++)
+            list[(*n)++] = (tl_bag_item){value, value->arrivals[k], bag->ordered ? 1 : value->count};
+    }
     qsort(list, *n, sizeof *list, compare_arrivals);
     *out = list;
     return TL_OK;
@@ -139,12 +176,16 @@ const tl_bag_value *tl_value_bag_extreme(const tl_value_bag *bag, bool greatest)
 const tl_bag_value *tl_value_bag_end(const tl_value_bag *bag, bool last)
 {
     const tl_bag_value *best = NULL;
+    int64_t arrival = 0;
     for (size_t i = 0; i < bag->cap; i++) {
         const tl_bag_value *value = bag->entries[i].value;
         if (value == NULL || value->count <= 0)
             continue;
-        if (best == NULL || (last ? value->arrival > best->arrival : value->arrival < best->arrival))
+        int64_t at = value->arrivals[last && bag->ordered ? value->count - 1 : 0];
+        if (best == NULL || (last ? at > arrival : at < arrival)) {
             best = value;
+            arrival = at;
+        }
     }
     return best;
 }

@@ -1,0 +1,90 @@
+/* Whether a plan only adds rows: then operators above need not be ready for rows that are taken back. */
+#include "stream/op.h"
+
+/* Formats whose records are changes. */
+static bool is_change_format(const tl_options *options)
+{
+    static const char *const formats[] = {"debezium-json", "canal-json", "maxwell-json", "ogg-json"};
+    const char *format = options == NULL ? NULL : tl_options_get(options, "format");
+    for (size_t i = 0; format != NULL && i < TL_ARRAY_LEN(formats); i++)
+        if (strcmp(format, formats[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool scan_adds(const tl_sql_table *table)
+{
+    if (table->kind == TL_SQL_TABLE_CONNECTOR)
+        return !is_change_format(table->options);
+    return tl_table_schema_of(table->table)->n_primary_keys == 0 && !tl_table_is_system(table->table);
+}
+
+/*
+ * A node that lets one half of an update pass and holds the other back: HAVING, or a join whose partner is another one now. What takes
+ * the old row back must then reach the sink. Flink's rule: FlinkChangelogModeInferenceProgram.
+ */
+bool tl_stream__splits_updates(const tl_plan *plan)
+{
+    switch (plan->kind) {
+    case TL_PLAN_SCAN:
+        return plan->predicate != NULL && !scan_adds(plan->table);
+    case TL_PLAN_FILTER:
+    case TL_PLAN_LOOKUP_JOIN:
+    case TL_PLAN_TEMPORAL_JOIN:
+    case TL_PLAN_UNNEST:
+    case TL_PLAN_JOIN:
+        for (int32_t i = 0; i < plan->n_inputs; i++)
+            if (!tl_stream__insert_only(plan->inputs[i]))
+                return true;
+        return false;
+    case TL_PLAN_PROJECT:
+    case TL_PLAN_WATERMARK:
+    case TL_PLAN_UNION:
+    case TL_PLAN_SINK:
+        for (int32_t i = 0; i < plan->n_inputs; i++)
+            if (tl_stream__splits_updates(plan->inputs[i]))
+                return true;
+        return false;
+    default:
+        return false;
+    }
+}
+
+bool tl_stream__insert_only(const tl_plan *plan)
+{
+    switch (plan->kind) {
+    case TL_PLAN_SCAN:
+        return scan_adds(plan->table);
+    case TL_PLAN_VALUES:
+        return true;
+    case TL_PLAN_AGGREGATE:
+        return plan->by_window || (plan->n_calls == 0 && tl_stream__insert_only(plan->inputs[0])); /* DISTINCT */
+    case TL_PLAN_RANK:
+        return plan->by_window;
+    case TL_PLAN_JOIN:
+        if (plan->by_window)
+            return true;
+        if (!plan->is_interval && plan->join != TL_JOIN_INNER && plan->join != TL_JOIN_SEMI)
+            return false;
+        break;
+    case TL_PLAN_TEMPORAL_JOIN: /* the right side's changes are versions */
+        return tl_stream__insert_only(plan->inputs[0]);
+    case TL_PLAN_PROJECT:
+    case TL_PLAN_FILTER:
+    case TL_PLAN_WATERMARK:
+    case TL_PLAN_LOOKUP_JOIN:
+    case TL_PLAN_UNION:
+    case TL_PLAN_OVER:
+    case TL_PLAN_WINDOW:
+    case TL_PLAN_UNNEST:
+        break;
+    case TL_PLAN_SETOP:
+    case TL_PLAN_SORT:
+    case TL_PLAN_SINK:
+        return false;
+    }
+    for (int32_t i = 0; i < plan->n_inputs; i++)
+        if (!tl_stream__insert_only(plan->inputs[i]))
+            return false;
+    return true;
+}

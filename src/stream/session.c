@@ -1,0 +1,371 @@
+/*
+ * SESSION windows: rows of one partition belong together until nothing comes for a gap. Rows wait until their session is over and
+ * come out then, with its start, end and time. Source of the rules: Flink's UnalignedWindowTableFunctionOperator and
+ * MergingWindowSet.
+ *
+ * A row's window is [time, time + gap]; it merges with every open session that it touches, ends included. A row is late if its
+ * merged session is over already.
+ */
+#include "base/map.h"
+#include "stream/keys.h"
+#include "stream/row_buffer.h"
+
+typedef struct session {
+    int64_t start, end;
+    tl_ref_list rows;
+    struct partition *partition; /* NULL: merged into another one */
+    struct session *next; /* of the partition, in no order */
+} session;
+
+typedef struct partition {
+    session *first;
+} partition;
+
+/* Sessions by their end: a binary heap whose entries may be out of date. */
+typedef struct due {
+    int64_t end;
+    session *session;
+} due;
+
+typedef struct session_op {
+    tl_op base;
+    tl_op *input;
+    const tl_plan *plan;
+    tl_map partitions;
+    tl_row_buffer rows;
+    due *heap;
+    size_t n_heap, cap_heap;
+    int64_t seen; /* the input's watermark up to which sessions have been closed */
+} session_op;
+
+/* ---- heap ---- */
+
+static tl_status heap_push(session_op *s, session *one)
+{
+    if (s->n_heap == s->cap_heap) {
+        size_t cap = s->cap_heap == 0 ? 256 : s->cap_heap * 2;
+        due *grown = tl_realloc(s->heap, cap * sizeof *grown);
+        if (grown == NULL)
+            return TL_E_NOMEM;
+        s->heap = grown;
+        s->cap_heap = cap;
+    }
+    size_t i = s->n_heap++;
+    for (; i > 0 && s->heap[(i - 1) / 2].end > one->end; i = (i - 1) / 2)
+        s->heap[i] = s->heap[(i - 1) / 2];
+    s->heap[i] = (due){one->end, one};
+    return TL_OK;
+}
+
+static due heap_pop(session_op *s)
+{
+    due top = s->heap[0], last = s->heap[--s->n_heap];
+    size_t i = 0;
+    for (;;) {
+        size_t child = 2 * i + 1;
+        if (child >= s->n_heap)
+            break;
+        if (child + 1 < s->n_heap && s->heap[child + 1].end < s->heap[child].end)
+            child++;
+        if (s->heap[child].end >= last.end)
+            break;
+        s->heap[i] = s->heap[child];
+        i = child;
+    }
+    s->heap[i] = last;
+    return top;
+}
+
+/* ---- sessions ---- */
+
+static void session_free(session *one)
+{
+    tl_free(one->rows.refs);
+    tl_free(one);
+}
+
+static void unlink_session(session *one)
+{
+    session **link = &one->partition->first;
+    while (*link != one)
+        link = &(*link)->next;
+    *link = one->next;
+}
+
+/*
+ * Every session has exactly one entry in the heap. When it grows, the entry stays with the old end and is put right when it comes
+ * up; a session that was merged away stays, without rows, until its entry comes up.
+ */
+static tl_status merge(session *into, session *from)
+{
+    into->start = TL_MIN(into->start, from->start);
+    into->end = TL_MAX(into->end, from->end);
+    TL_TRY(tl_ref_list_add(&into->rows, from->rows.refs, from->rows.n));
+    unlink_session(from);
+    from->partition = NULL;
+    from->rows.n = 0;
+    return TL_OK;
+}
+
+static bool touches(const session *one, int64_t start, int64_t end)
+{
+    return one->start <= end && one->end >= start;
+}
+
+/* The session for a row at `time`; *out NULL: the row is late. */
+static tl_status session_of(session_op *s, partition *p, int64_t time, int64_t watermark, session **out)
+{
+    int64_t start = time, end = time + s->plan->size_ms;
+    session *found = NULL;
+    *out = NULL;
+    for (session *one = p->first, *next; one != NULL; one = next) {
+        next = one->next;
+        if (one->end - 1 <= watermark || !touches(one, start, end)) /* what is over comes out behind this batch */
+            continue;
+        if (found == NULL) {
+            found = one;
+            found->start = TL_MIN(found->start, start);
+            found->end = TL_MAX(found->end, end);
+        } else {
+            TL_TRY(merge(found, one));
+        }
+    }
+    if (found == NULL) {
+        if (end - 1 <= watermark)
+            return TL_OK;
+        found = tl_calloc(1, sizeof *found);
+        if (found == NULL)
+            return TL_E_NOMEM;
+        *found = (session){.start = start, .end = end, .partition = p, .next = p->first};
+        if (heap_push(s, found) != TL_OK) {
+            tl_free(found);
+            return TL_E_NOMEM;
+        }
+        p->first = found;
+    }
+    *out = found;
+    return TL_OK;
+}
+
+static tl_status partition_of(session_op *s, const tl_keys *keys, int64_t i, partition **out)
+{
+    tl_key_space space;
+    tl_bytes_view key = tl_stream__key(keys, i, &space);
+    *out = tl_map_get(&s->partitions, key.data, key.len);
+    if (*out != NULL)
+        return TL_OK;
+    *out = tl_calloc(1, sizeof **out);
+    if (*out == NULL)
+        return TL_E_NOMEM;
+    if (tl_map_put(&s->partitions, key.data, key.len, *out, NULL) == TL_OK)
+        return TL_OK;
+    tl_free(*out);
+    return TL_E_NOMEM;
+}
+
+/* ---- rows in ---- */
+
+static tl_status add_batch(session_op *s, const tl_batch *batch, tl_error *err)
+{
+    TL_TRY(tl_stream__refuse_retractions(batch, "a SESSION window", err));
+    TL_CLEANUP(tl_keys_freep) tl_keys *keys = NULL;
+    TL_TRY(tl_stream__keys(batch, s->plan->window_partition, s->plan->n_window_partition, &keys, err));
+    TL_CLEANUP(tl_freep) uint32_t *sel = tl_alloc(sizeof *sel * (size_t)(batch->n_rows + 1));
+    if (sel == NULL)
+        return tl_nomem(err, "sessions");
+    const tl_column *time = batch->cols[s->plan->rowtime];
+    uint32_t chunk;
+    int64_t n = 0;
+    for (int64_t i = 0; i < batch->n_rows; i++)
+        if (!tl_col_is_null(time, i))
+            sel[n++] = (uint32_t)i;
+    TL_TRY(tl_row_buffer_add(&s->rows, batch, sel, n, &chunk, err));
+    for (int64_t k = 0; k < n; k++) {
+        tl_rowref ref = {chunk, (uint32_t)k};
+        partition *p;
+        session *one;
+        tl_status status = partition_of(s, keys, sel[k], &p);
+        if (status == TL_OK)
+            status = session_of(s, p, tl_col_i64(time, sel[k]), tl_stream__row_watermark(batch, sel[k], s->seen), &one);
+        if (status == TL_OK && one != NULL)
+            status = tl_ref_list_add(&one->rows, &ref, 1);
+        if (status != TL_OK)
+            return tl_nomem(err, "sessions");
+        if (one == NULL)
+            tl_row_buffer_release(&s->rows, ref);
+    }
+    return TL_OK;
+}
+
+/* ---- sessions out ---- */
+
+/* Rows of all sessions that are over, sessions in order of their ends. */
+typedef struct closing {
+    tl_ref_list rows;
+    int64_t *starts, *ends; /* per row */
+    int64_t cap;
+} closing;
+
+static tl_status close_one(closing *c, const session *one)
+{
+    int64_t from = c->rows.n;
+    TL_TRY(tl_ref_list_add(&c->rows, one->rows.refs, one->rows.n));
+    if (c->rows.cap > c->cap) {
+        int64_t *starts = tl_realloc(c->starts, sizeof *starts * (size_t)c->rows.cap);
+        if (starts != NULL)
+            c->starts = starts;
+        int64_t *ends = tl_realloc(c->ends, sizeof *ends * (size_t)c->rows.cap);
+        if (ends != NULL)
+            c->ends = ends;
+        if (starts == NULL || ends == NULL)
+            return TL_E_NOMEM;
+        c->cap = c->rows.cap;
+    }
+    for (int64_t i = from; i < c->rows.n; i++) {
+        c->starts[i] = one->start;
+        c->ends[i] = one->end;
+    }
+    return TL_OK;
+}
+
+static tl_status close_sessions(session_op *s, int64_t watermark, closing *c)
+{
+    while (s->n_heap > 0 && s->heap[0].end - 1 <= watermark) {
+        session *one = heap_pop(s).session;
+        if (one->partition != NULL && one->end - 1 > watermark) { /* it has grown since */
+            TL_TRY(heap_push(s, one)); /* there is room: one was just taken out */
+            continue;
+        }
+        tl_status status = TL_OK;
+        if (one->partition != NULL) {
+            unlink_session(one);
+            status = close_one(c, one);
+        }
+        session_free(one);
+        TL_TRY(status);
+    }
+    return TL_OK;
+}
+
+static tl_status gather(session_op *s, const closing *c, tl_batch **out, tl_error *err)
+{
+    TL_CLEANUP(tl_batch_freep) tl_batch *rows = NULL;
+    TL_CLEANUP(tl_freep) uint32_t *all = tl_alloc(sizeof *all * (size_t)(c->rows.n + 1));
+    if (all == NULL)
+        return tl_nomem(err, "sessions");
+    for (int64_t i = 0; i < c->rows.n; i++)
+        all[i] = (uint32_t)i;
+    TL_TRY(tl_batch_create(s->input->type, c->rows.n, &rows, err));
+    TL_TRY(tl_row_buffer_gather(&s->rows, c->rows.refs, c->rows.n, NULL, s->input->type->n_fields, rows, 0, err));
+    TL_TRY(tl_stream__add_windows(rows, all, c->starts, c->ends, c->rows.n, s->base.type, out, err));
+    for (int64_t i = 0; i < c->rows.n; i++)
+        tl_row_buffer_release(&s->rows, c->rows.refs[i]);
+    return TL_OK;
+}
+
+/* Partitions without an open session are forgotten once they are most of all. */
+static tl_status forget_partitions(session_op *s, tl_error *err)
+{
+    if (s->partitions.count < 4096 || s->n_heap > s->partitions.count / 4)
+        return TL_OK;
+    tl_map kept = {0};
+    size_t pos = 0;
+    tl_bytes_view key;
+    void *value;
+    while (tl_map_next(&s->partitions, &pos, &key, &value)) {
+        partition *p = value;
+        if (p->first != NULL && tl_map_put(&kept, key.data, key.len, p, NULL) != TL_OK) {
+            tl_map_deinit(&kept);
+            return tl_nomem(err, "sessions");
+        }
+    }
+    pos = 0;
+    while (tl_map_next(&s->partitions, &pos, &key, &value))
+        if (((partition *)value)->first == NULL)
+            tl_free(value);
+    tl_map_deinit(&s->partitions);
+    s->partitions = kept;
+    return TL_OK;
+}
+
+static tl_status compact(session_op *s, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) tl_rowref **refs = tl_alloc(sizeof *refs * (size_t)(s->rows.alive + 1));
+    if (refs == NULL)
+        return tl_nomem(err, "sessions");
+    int64_t n = 0;
+    for (size_t i = 0; i < s->n_heap; i++)
+        for (int64_t k = 0; k < s->heap[i].session->rows.n; k++)
+            refs[n++] = &s->heap[i].session->rows.refs[k];
+    return tl_row_buffer_compact(&s->rows, refs, n, err);
+}
+
+static tl_status advance(session_op *s, int64_t watermark, tl_batch **out, tl_error *err)
+{
+    closing c = {0};
+    s->seen = watermark;
+    tl_status status = close_sessions(s, watermark, &c);
+    if (status != TL_OK)
+        (void)tl_nomem(err, "sessions");
+    if (status == TL_OK && c.rows.n > 0)
+        status = gather(s, &c, out, err);
+    tl_free(c.rows.refs);
+    tl_free(c.starts);
+    tl_free(c.ends);
+    if (status == TL_OK && tl_row_buffer_is_sparse(&s->rows))
+        status = compact(s, err);
+    return status == TL_OK ? forget_partitions(s, err) : status;
+}
+
+static tl_status session_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_error *err)
+{
+    session_op *s = (session_op *)op;
+    TL_CLEANUP(tl_batch_freep) tl_batch *in = NULL;
+    TL_TRY(tl_stream__next(s->input, &in, state, err));
+    if (in != NULL && in->n_rows > 0)
+        TL_TRY(add_batch(s, in, err));
+    if (s->input->watermark > s->seen)
+        TL_TRY(advance(s, s->input->watermark, out, err));
+    op->watermark = s->seen;
+    if (*out != NULL)
+        *state = TL_OP_ROWS;
+    return TL_OK;
+}
+
+static void session_op_free(tl_op *op)
+{
+    session_op *s = (session_op *)op;
+    for (size_t i = 0; i < s->n_heap; i++)
+        session_free(s->heap[i].session);
+    tl_free(s->heap);
+    size_t pos = 0;
+    void *p;
+    while (tl_map_next(&s->partitions, &pos, NULL, &p))
+        tl_free(p);
+    tl_map_deinit(&s->partitions);
+    tl_row_buffer_deinit(&s->rows);
+    tl_stream__op_free(s->input);
+    tl_free(s);
+}
+
+tl_status tl_stream__session(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err)
+{
+    static const tl_op_ops ops = {session_next, session_op_free};
+    bool by_clock = false;
+    session_op *s = tl_calloc(1, sizeof *s);
+    tl_status status = s == NULL ? tl_nomem(err, "operator") : tl_stream__window_check(pipeline, plan, &by_clock, err);
+    if (status == TL_OK && by_clock)
+        status = tl_error_set(err, TL_E_UNSUPPORTED, "SESSION windows by processing time are not supported; use a column with a WATERMARK");
+    if (status != TL_OK) {
+        tl_stream__op_free(input);
+        tl_free(s);
+        return status;
+    }
+    s->base = tl_stream__op(&ops, pipeline, plan->type);
+    s->input = input;
+    s->plan = plan;
+    s->seen = TL_WATERMARK_NONE;
+    pipeline->stateful = true;
+    *out = &s->base;
+    return TL_OK;
+}

@@ -1,0 +1,237 @@
+/*
+ * Rankings by window: the first rows of each partition of a window, given once when time has passed the window's end. Rows for a
+ * window that is over are dropped. Source of the rules: Flink's WindowRankOperator and WindowDeduplicateOperator.
+ *
+ * Memory: the ranked rows of all open windows.
+ */
+#include "base/map.h"
+#include "stream/keys.h"
+#include "stream/ranking.h"
+#include "stream/time_list.h"
+
+typedef struct window_end {
+    tl_map partitions; /* tl_ranking */
+    tl_ranking **list; /* in order of appearance */
+    int64_t n, cap;
+} window_end;
+
+typedef struct window_rank_op {
+    tl_op base;
+    tl_op *input;
+    const tl_plan *plan;
+    tl_rank_order order;
+    tl_row_buffer rows;
+    tl_time_list ends; /* window_end of each open end */
+    int64_t limit;
+    int64_t seen;
+} window_rank_op;
+
+static void end_free(window_end *w)
+{
+    for (int64_t i = 0; w != NULL && i < w->n; i++) {
+        tl_free(w->list[i]->rows);
+        tl_free(w->list[i]);
+    }
+    if (w != NULL) {
+        tl_free(w->list);
+        tl_map_deinit(&w->partitions);
+    }
+    tl_free(w);
+}
+
+static tl_status ranking_of(window_rank_op *r, int64_t end, tl_bytes_view key, tl_ranking **out)
+{
+    void **place;
+    TL_TRY(tl_time_list_at(&r->ends, end, &place));
+    if (*place == NULL && (*place = tl_calloc(1, sizeof(window_end))) == NULL)
+        return TL_E_NOMEM;
+    window_end *w = *place;
+    *out = tl_map_get(&w->partitions, key.data, key.len);
+    if (*out != NULL)
+        return TL_OK;
+    if (w->n == w->cap) {
+        int64_t cap = w->cap == 0 ? 8 : w->cap * 2;
+        tl_ranking **grown = tl_realloc(w->list, sizeof *grown * (size_t)cap);
+        if (grown == NULL)
+            return TL_E_NOMEM;
+        w->list = grown;
+        w->cap = cap;
+    }
+    *out = tl_calloc(1, sizeof **out);
+    if (*out == NULL)
+        return TL_E_NOMEM;
+    if (tl_map_put(&w->partitions, key.data, key.len, *out, NULL) != TL_OK) {
+        tl_free(*out);
+        return TL_E_NOMEM;
+    }
+    w->list[w->n++] = *out;
+    return TL_OK;
+}
+
+static tl_status add_row(window_rank_op *r, tl_ranking *ranking, tl_rowref row)
+{
+    tl_rowref dropped;
+    bool has_dropped;
+    TL_TRY(tl_ranking_insert(&r->order, ranking, row, r->limit, &dropped, &has_dropped));
+    if (has_dropped)
+        tl_row_buffer_release(&r->rows, dropped);
+    return TL_OK;
+}
+
+/* Rows that are not late; retractions among them find their rows by value. */
+static tl_status add_batch(window_rank_op *r, const tl_batch *batch, tl_error *err)
+{
+    TL_CLEANUP(tl_keys_freep) tl_keys *keys = NULL;
+    TL_TRY(tl_stream__keys(batch, r->plan->over[0].partition, r->plan->over[0].n_partition, &keys, err));
+    TL_CLEANUP(tl_freep) uint32_t *sel = tl_alloc(sizeof *sel * (size_t)(batch->n_rows + 1));
+    if (sel == NULL)
+        return tl_nomem(err, "ranking");
+    const tl_column *ends = batch->cols[r->plan->window_end];
+    int64_t n = 0, added = 0;
+    for (int64_t i = 0; i < batch->n_rows; i++)
+        if (!tl_kind_is_retract(tl_batch_kind(batch, i)) && tl_col_i64(ends, i) - 1 > tl_stream__row_watermark(batch, i, r->seen))
+            sel[n++] = (uint32_t)i;
+    uint32_t chunk;
+    TL_TRY(tl_row_buffer_add(&r->rows, batch, sel, n, &chunk, err));
+    for (int64_t i = 0; i < batch->n_rows; i++) {
+        bool adds = added < n && sel[added] == (uint32_t)i;
+        if (!adds && (!tl_kind_is_retract(tl_batch_kind(batch, i)) || tl_col_i64(ends, i) - 1 <= r->seen))
+            continue;
+        tl_ranking *ranking;
+        tl_rowref removed;
+        tl_key_space space;
+        tl_status status = ranking_of(r, tl_col_i64(ends, i), tl_stream__key(keys, i, &space), &ranking);
+        if (status == TL_OK && adds)
+            status = add_row(r, ranking, (tl_rowref){chunk, (uint32_t)added++});
+        else if (status == TL_OK && tl_ranking_remove(&r->order, ranking, batch, i, &removed))
+            tl_row_buffer_release(&r->rows, removed);
+        if (status != TL_OK)
+            return tl_nomem(err, "ranking");
+    }
+    return TL_OK;
+}
+
+typedef struct result {
+    tl_ref_list rows;
+    int64_t *ranks;
+    int64_t cap;
+} result;
+
+static tl_status list_rows(const window_rank_op *r, const window_end *w, result *out)
+{
+    for (int64_t i = 0; i < w->n; i++)
+        for (int64_t rank = r->plan->rank_from; rank <= TL_MIN(w->list[i]->n, r->plan->rank_to); rank++) {
+            TL_TRY(tl_ref_list_add(&out->rows, &w->list[i]->rows[rank - 1], 1));
+            if (out->rows.cap > out->cap) {
+                int64_t *ranks = tl_realloc(out->ranks, sizeof *ranks * (size_t)out->rows.cap);
+                if (ranks == NULL)
+                    return TL_E_NOMEM;
+                out->ranks = ranks;
+                out->cap = out->rows.cap;
+            }
+            out->ranks[out->rows.n - 1] = rank;
+        }
+    return TL_OK;
+}
+
+static tl_status gather(const window_rank_op *r, const result *from, tl_batch **out, tl_error *err)
+{
+    TL_CLEANUP(tl_batch_freep) tl_batch *rows = NULL;
+    int32_t n_input = r->input->type->n_fields;
+    TL_TRY(tl_batch_create(r->base.type, from->rows.n, &rows, err));
+    TL_TRY(tl_row_buffer_gather(&r->rows, from->rows.refs, from->rows.n, NULL, n_input, rows, 0, err));
+    if (r->plan->with_rank) {
+        TL_TRY(tl_column_alloc(r->base.type->fields[n_input].type, from->rows.n, &rows->cols[n_input], err));
+        if (from->rows.n > 0)
+            memcpy(rows->cols[n_input]->values, from->ranks, sizeof *from->ranks * (size_t)from->rows.n);
+    }
+    *out = TL_STEAL(rows);
+    return TL_OK;
+}
+
+static tl_status compact(window_rank_op *r, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) tl_rowref **refs = tl_alloc(sizeof *refs * (size_t)(r->rows.alive + 1));
+    if (refs == NULL)
+        return tl_nomem(err, "ranking");
+    int64_t n = 0;
+    for (size_t i = 0; i < r->ends.n; i++) {
+        const window_end *w = r->ends.items[i].value;
+        for (int64_t k = 0; w != NULL && k < w->n; k++)
+            for (int64_t row = 0; row < w->list[k]->n; row++)
+                refs[n++] = &w->list[k]->rows[row];
+    }
+    return tl_row_buffer_compact(&r->rows, refs, n, err);
+}
+
+static tl_status close_windows(window_rank_op *r, size_t n, tl_batch **out, tl_error *err)
+{
+    result from = {0};
+    tl_status status = TL_OK;
+    for (size_t i = 0; i < n && status == TL_OK; i++)
+        if (r->ends.items[i].value != NULL)
+            status = list_rows(r, r->ends.items[i].value, &from);
+    if (status != TL_OK)
+        (void)tl_nomem(err, "ranking");
+    if (status == TL_OK)
+        status = gather(r, &from, out, err);
+    for (size_t i = 0; i < n && status == TL_OK; i++) {
+        window_end *w = r->ends.items[i].value;
+        for (int64_t k = 0; w != NULL && k < w->n; k++)
+            for (int64_t row = 0; row < w->list[k]->n; row++)
+                tl_row_buffer_release(&r->rows, w->list[k]->rows[row]);
+        end_free(w);
+    }
+    if (status == TL_OK)
+        tl_time_list_drop(&r->ends, n);
+    tl_free(from.rows.refs);
+    tl_free(from.ranks);
+    return status;
+}
+
+static tl_status window_rank_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_error *err)
+{
+    window_rank_op *r = (window_rank_op *)op;
+    TL_CLEANUP(tl_batch_freep) tl_batch *in = NULL;
+    TL_TRY(tl_stream__next(r->input, &in, state, err));
+    if (in != NULL && in->n_rows > 0)
+        TL_TRY(add_batch(r, in, err));
+    r->seen = TL_MAX(r->seen, r->input->watermark);
+    op->watermark = r->seen;
+    size_t n = tl_time_list_count(&r->ends, r->seen);
+    if (n > 0) {
+        TL_TRY(close_windows(r, n, out, err));
+        *state = TL_OP_ROWS;
+    }
+    return tl_row_buffer_is_sparse(&r->rows) ? compact(r, err) : TL_OK;
+}
+
+static void window_rank_free(tl_op *op)
+{
+    window_rank_op *r = (window_rank_op *)op;
+    for (size_t i = 0; i < r->ends.n; i++)
+        end_free(r->ends.items[i].value);
+    tl_time_list_deinit(&r->ends);
+    tl_row_buffer_deinit(&r->rows);
+    tl_stream__op_free(r->input);
+    tl_free(r);
+}
+
+tl_status tl_stream__window_rank(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err)
+{
+    static const tl_op_ops ops = {window_rank_next, window_rank_free};
+    window_rank_op *r = tl_calloc(1, sizeof *r);
+    if (r == NULL) {
+        tl_stream__op_free(input);
+        return tl_nomem(err, "operator");
+    }
+    r->base = tl_stream__op(&ops, pipeline, plan->type);
+    r->input = input;
+    r->plan = plan;
+    r->order = (tl_rank_order){&r->rows, plan->over[0].order, plan->over[0].n_order, plan->keep_newest};
+    r->limit = tl_stream__insert_only(plan->inputs[0]) ? TL_MAX(plan->rank_to, 0) : INT64_MAX;
+    r->seen = TL_WATERMARK_NONE;
+    pipeline->stateful = true;
+    *out = &r->base;
+    return TL_OK;
+}
