@@ -4,8 +4,8 @@
  * Written by us, in order: `_KEY_k` for each column of the trimmed primary key (not in thin mode), `_SEQUENCE_NUMBER`,
  * `_VALUE_KIND`, all columns of the table. Append tables: the columns alone. Java: KeyValue#schema, SpecialFields.
  *
- * Read: `_KEY_*` never; columns of the table by the name that their field id has in the file's own schema, so that files
- * from before an ADD, DROP or RENAME COLUMN read rightly. A changed type would need a cast and is refused by name.
+ * Read: `_KEY_*` never; columns of the table by the name that their field id has in the file's own schema, older or newer, and with
+ * the type that they have there. What becomes of their values is types/evolve.h.
  */
 #include "lsm/lsm_private.h"
 
@@ -76,10 +76,12 @@ static void file_schema_free(tl_lsm__file_schema *schema, int32_t n_columns)
 {
     if (schema == NULL)
         return;
-    for (int32_t i = 0; schema->names != NULL && i < n_columns; i++)
-        tl_free(schema->names[i]);
-    tl_free(schema->names);
-    tl_free(schema->unsupported);
+    for (int32_t i = 0; schema->columns != NULL && i < n_columns; i++) {
+        tl_free(schema->columns[i].name);
+        tl_evolution_free(schema->columns[i].evolution);
+        tl_free(schema->columns[i].unsupported);
+    }
+    tl_free(schema->columns);
     tl_free(schema);
 }
 
@@ -96,21 +98,25 @@ void tl_lsm__layout_free(tl_lsm__layout *layout, int32_t n_columns)
     tl_free(layout);
 }
 
-/* Map one column of today to the file's schema. */
-static tl_status map_column(const tl_field *field, const tl_type *file_row, tl_lsm__file_schema *out, int32_t i, tl_error *err)
+/* Map one column of today to the file's schema. A pair of types without a cast is no error as long as nobody reads the column. */
+static tl_status map_column(const tl_field *field, const tl_type *file_row, tl_lsm__file_column *out, tl_error *err)
 {
     int32_t j = tl_type_field_index_by_id(file_row, field->id);
     if (j < 0)
         return TL_OK; /* added later: NULL in these files */
     const tl_field *old = &file_row->fields[j];
-    if (!tl_type_equal(field->type, old->type, /* with_nullable= */ false) && out->unsupported == NULL) {
-        out->unsupported = tl_strf("column '%s' had another type in schema %lld: reading changed types is not supported yet",
-                                   field->name, (long long)out->schema_id);
-        if (out->unsupported == NULL)
+    if (old->type != field->type) {
+        tl_error why;
+        tl_status status = tl_evolution_create(old->type, field->type, &out->evolution, &why);
+        if (status == TL_E_UNSUPPORTED)
+            out->unsupported = tl_strf("column '%s': %s", field->name, why.message);
+        if (status == TL_E_NOMEM || (status == TL_E_UNSUPPORTED && out->unsupported == NULL))
             return tl_nomem(err, "file schema");
+        if (status == TL_OK && out->evolution == NULL)
+            return TL_OK; /* nothing of it is left */
     }
-    out->names[i] = tl_strdup(old->name);
-    return out->names[i] == NULL ? tl_nomem(err, "file schema") : TL_OK;
+    out->name = tl_strdup(old->name);
+    return out->name == NULL ? tl_nomem(err, "file schema") : TL_OK;
 }
 
 static tl_status file_schema_create(const tl_lsm_config *config, int64_t schema_id, tl_lsm__file_schema **out, tl_error *err)
@@ -119,7 +125,7 @@ static tl_status file_schema_create(const tl_lsm_config *config, int64_t schema_
     tl_table_schema *old = NULL;
     tl_lsm__file_schema *mapped = tl_calloc(1, sizeof *mapped);
     tl_status status = TL_OK;
-    if (mapped == NULL || (mapped->names = tl_calloc((size_t)row->n_fields + 1, sizeof *mapped->names)) == NULL) {
+    if (mapped == NULL || (mapped->columns = tl_calloc((size_t)row->n_fields + 1, sizeof *mapped->columns)) == NULL) {
         status = tl_nomem(err, "file schema");
         goto out;
     }
@@ -130,7 +136,7 @@ static tl_status file_schema_create(const tl_lsm_config *config, int64_t schema_
         file_row = old->row_type;
     }
     for (int32_t i = 0; i < row->n_fields; i++)
-        TL_TRY_GOTO(map_column(&row->fields[i], file_row, mapped, i, err));
+        TL_TRY_GOTO(map_column(&row->fields[i], file_row, &mapped->columns[i], err));
     *out = TL_STEAL(mapped);
 out:
     file_schema_free(mapped, row->n_fields);
@@ -166,8 +172,6 @@ tl_status tl_lsm__file_schema_of(tl_lsm_config *config, int64_t schema_id, const
     }
     pthread_mutex_unlock(&layout->lock);
     TL_TRY(status);
-    if (found->unsupported != NULL)
-        return tl_error_set(err, TL_E_UNSUPPORTED, "%s", found->unsupported);
     *out = found;
     return TL_OK;
 }

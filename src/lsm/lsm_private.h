@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "lsm/lsm.h"
+#include "types/evolve.h"
 
 #define TL_LSM__KEY_PREFIX "_KEY_"
 #define TL_LSM__SEQUENCE_NUMBER "_SEQUENCE_NUMBER"
@@ -35,11 +36,17 @@ typedef struct tl_lsm__layout {
     size_t n_schemas;
 } tl_lsm__layout;
 
-/** Where the columns of the table are in files of one schema. */
+/** A column of the table in files of one schema. */
+typedef struct tl_lsm__file_column {
+    char *name;              /* in the file; NULL: it is not there, all NULL */
+    tl_evolution *evolution; /* how its values become today's; NULL: they are */
+    char *unsupported;       /* why it cannot be read; NULL: it can */
+} tl_lsm__file_column;
+
+/** Where the columns of the table are in files of one schema, planned once. */
 typedef struct tl_lsm__file_schema {
     int64_t schema_id;
-    char *unsupported; /* why files of this schema cannot be read; NULL if they can */
-    char **names;      /* per column of today's row type: its name in the file, NULL if it is not there */
+    tl_lsm__file_column *columns; /* per column of today's row type */
 } tl_lsm__file_schema;
 
 tl_status tl_lsm__layout_create(tl_lsm_config *config, tl_error *err);

@@ -2,8 +2,10 @@
  * Data files as batches of table columns.
  *
  * A column of a batch comes from the file, from the bucket's partition (format reference §8: never from the file), or is NULL
- * because it was added after the file was written. `_KEY_*` is never read: the key columns are there twice.
- * Predicates go down to the file as far as they look at its columns; the rest is evaluated on the finished batch.
+ * because it was added after the file was written. `_KEY_*` is never read: the key columns are there twice. Columns that had
+ * another type in the file's schema are read with that type and then cast.
+ * Predicates go down to the file as far as they look at its columns, in terms of the types there; the rest is evaluated on the
+ * finished batch.
  * Rows in the file's deletion vector are left out of each batch by their numbers in the file, which stay true however much of it
  * was pruned.
  */
@@ -119,6 +121,7 @@ typedef struct file_reader {
     tl_predicate *pushed;   /* bound to the inner type; must live as long as `inner` */
     tl_predicate *residual; /* bound to scan->type: what the file could not decide; NULL: nothing */
     int32_t *source;        /* per column of the scan: its column in the inner batch, or one of the constants below */
+    const tl_lsm__file_schema *schema;
     int32_t seq_col;        /* in the inner batch, -1: not read */
     int32_t kind_col;
     bool known_inserts; /* no row of the file is a -U or -D */
@@ -173,7 +176,13 @@ static tl_status build_batch(const file_reader *r, const tl_batch *inner, tl_bat
             int32_t p = scan->bucket->config->partition_idx[scan->columns[i]];
             TL_TRY(tl_column_repeat(scan->bucket->partition_row->cols[p], 0, inner->n_rows, &batch->cols[i], err));
         } else {
-            batch->cols[i] = tl_column_ref(inner->cols[r->source[i]]);
+            const tl_lsm__file_column *from = &r->schema->columns[scan->columns[i]];
+            const tl_column *col = inner->cols[r->source[i]];
+            if (from->evolution == NULL)
+                batch->cols[i] = tl_column_ref(col);
+            else
+                TL_TRY(tl_error_wrap(err, tl_evolution_apply(from->evolution, col, &batch->cols[i], err), "column '%s'",
+                                     scan->type->fields[i].name));
         }
     }
     if (r->kind_col >= 0)
@@ -278,12 +287,24 @@ static tl_status file_reader_next(tl_reader *reader, tl_batch **out, tl_error *e
 
 static const tl_reader_ops file_reader_ops = {file_reader_next, file_reader_free};
 
-/* The columns to read from the file: fills `fields` (names borrowed) and where each column of the scan comes from. */
-static int32_t choose_columns(file_reader *r, const tl_lsm__file_schema *schema, tl_field *fields)
+/* The table's column as it is in the file; names and types are borrowed. */
+static tl_field file_field(const file_reader *r, int32_t column)
+{
+    const tl_lsm__file_column *from = &r->schema->columns[column];
+    tl_field field = r->scan->bucket->config->schema->row_type->fields[column];
+    field.name = from->name;
+    if (from->evolution != NULL)
+        field.type = tl_evolution_read_type(from->evolution);
+    return field;
+}
+
+/* The columns to read from the file: fills `fields` and where each column of the scan comes from. */
+static tl_status choose_columns(file_reader *r, tl_field *fields, int32_t *n_fields, tl_error *err)
 {
     const tl_lsm__scan *scan = r->scan;
     const tl_lsm_config *config = scan->bucket->config;
     const tl_lsm__layout *layout = config->layout;
+    const tl_lsm__file_column *columns = r->schema->columns;
     int32_t n = 0;
     r->seq_col = r->kind_col = -1;
     if (scan->with_seq && layout->seq_col >= 0) {
@@ -298,54 +319,62 @@ static int32_t choose_columns(file_reader *r, const tl_lsm__file_schema *schema,
         int32_t column = scan->columns[i];
         if (config->partition_idx[column] >= 0) {
             r->source[i] = SOURCE_PARTITION;
-        } else if (schema->names[column] == NULL) {
+        } else if (columns[column].unsupported != NULL) {
+            return tl_error_set(err, TL_E_UNSUPPORTED, "schema %lld: %s", (long long)r->schema->schema_id, columns[column].unsupported);
+        } else if (columns[column].name == NULL) {
             r->source[i] = SOURCE_NULL;
         } else {
             r->source[i] = n;
-            fields[n] = config->schema->row_type->fields[column];
-            fields[n++].name = schema->names[column];
+            fields[n++] = file_field(r, column);
         }
     }
-    if (n > 0)
-        return n;
     /* Only constants are wanted: one column is read for the number of rows. */
-    if (layout->kind_col >= 0) {
+    if (n == 0 && layout->kind_col >= 0)
         fields[n++] = layout->file_type->fields[layout->kind_col];
-        return n;
-    }
     for (int32_t c = 0; c < tl_lsm__n_columns(config) && n == 0; c++) {
-        if (schema->names[c] != NULL) {
-            fields[n] = config->schema->row_type->fields[c];
-            fields[n++].name = schema->names[c];
-        }
+        if (columns[c].name != NULL && columns[c].unsupported == NULL)
+            fields[n++] = file_field(r, c);
     }
-    return n;
+    *n_fields = n;
+    return TL_OK;
+}
+
+/* Whether a predicate says the same of the column's values in the file; *type: what its literals are there, NULL: what they are. */
+static bool can_push(const file_reader *r, const tl_predicate *pred, int32_t i, const tl_type **type)
+{
+    *type = NULL;
+    if (r->source[i] < 0)
+        return false;
+    const tl_evolution *evolution = r->schema->columns[r->scan->columns[i]].evolution;
+    if (evolution == NULL)
+        return true;
+    *type = tl_evolution_read_type(evolution);
+    return tl_evolution_effect(evolution) != TL_CAST_CHANGES && tl_devolve_fits(pred, i, *type);
 }
 
 static tl_status split_predicate(file_reader *r, const tl_predicate *pred, tl_error *err)
 {
-    const tl_lsm__scan *scan = r->scan;
-    int32_t n = scan->n_columns;
+    int32_t n = r->scan->n_columns;
     bool whole = true;
-    bool *used = tl_calloc((size_t)n + 1, sizeof(*used));
-    int32_t *map = tl_alloc((size_t)(n + 1) * sizeof(*map));
-    tl_status status = used == NULL || map == NULL ? tl_nomem(err, "predicate") : TL_OK;
-    if (status == TL_OK) {
-        tl_predicate_columns(pred, used);
-        for (int32_t i = 0; i < n; i++) {
-            map[i] = r->source[i] >= 0 ? r->source[i] : -1;
-            whole &= !used[i] || r->source[i] >= 0;
-        }
-        status = tl_predicate_remap(pred, map, /* weaken= */ !whole, &r->pushed, err);
-        if (status == TL_OK && !whole)
-            status = tl_predicate_dup(pred, &r->residual, err);
+    TL_CLEANUP(tl_freep) bool *used = tl_calloc((size_t)n + 1, sizeof(*used));
+    TL_CLEANUP(tl_freep) int32_t *map = tl_alloc((size_t)(n + 1) * sizeof(*map));
+    TL_CLEANUP(tl_freep) const tl_type **types = tl_calloc((size_t)n + 4, sizeof(*types)); /* by column of the file */
+    if (used == NULL || map == NULL || types == NULL)
+        return tl_nomem(err, "predicate");
+    tl_predicate_columns(pred, used);
+    for (int32_t i = 0; i < n; i++) {
+        const tl_type *type;
+        map[i] = can_push(r, pred, i, &type) ? r->source[i] : -1;
+        whole &= !used[i] || map[i] >= 0;
+        if (map[i] >= 0)
+            types[map[i]] = type;
     }
-    tl_free(used);
-    tl_free(map);
-    return status;
+    TL_TRY(tl_predicate_remap(pred, map, /* weaken= */ !whole, &r->pushed, err));
+    TL_TRY(tl_devolve_literals(r->pushed, types, err));
+    return whole ? TL_OK : tl_predicate_dup(pred, &r->residual, err);
 }
 
-static tl_status open_inner(file_reader *r, const tl_predicate *pred, const tl_lsm__file_schema *schema, tl_error *err)
+static tl_status open_inner(file_reader *r, const tl_predicate *pred, tl_error *err)
 {
     const tl_lsm__scan *scan = r->scan;
     tl_field *fields = tl_alloc((size_t)(scan->n_columns + 3) * sizeof(*fields));
@@ -357,7 +386,8 @@ static tl_status open_inner(file_reader *r, const tl_predicate *pred, const tl_l
         status = tl_nomem(err, "file reader");
         goto out;
     }
-    int32_t n = choose_columns(r, schema, fields);
+    int32_t n = 0;
+    TL_TRY_GOTO(choose_columns(r, fields, &n, err));
     TL_TRY_GOTO(tl_type_create_row(/* nullable= */ false, fields, n, &type, err));
     if (pred != NULL)
         TL_TRY_GOTO(split_predicate(r, pred, err));
@@ -392,11 +422,12 @@ tl_status tl_lsm__file_open(tl_lsm__scan *scan, const tl_data_file *file, const 
         return tl_nomem(err, "file reader");
     r->base = (tl_reader){&file_reader_ops, scan->type};
     r->scan = tl_lsm__scan_ref(scan);
+    r->schema = schema;
     r->file = tl_data_file_ref(file);
     r->known_inserts = file->delete_rows == 0;
     tl_status status = tl_dv_set_get(scan->bucket->vectors, file->name, &r->deleted, err);
     if (status == TL_OK)
-        status = tl_error_wrap(err, open_inner(r, pred, schema, err), "data file '%s'", file->name);
+        status = tl_error_wrap(err, open_inner(r, pred, err), "data file '%s'", file->name);
     if (status != TL_OK) {
         file_reader_free(&r->base);
         return status;

@@ -4,6 +4,7 @@
  * KeyValueFileStoreScan, AppendOnlyFileStoreScan.
  */
 #include "table/table_private.h"
+#include "types/evolve.h"
 
 /* Java: BucketSelectConverter.MAX_VALUES: more combinations of bucket keys than this are not worth it. */
 #define BUCKET_COMBINATIONS_MAX 1000
@@ -326,17 +327,35 @@ tl_status tl_pruner_file_keys(tl_pruner *p, const tl_data_file *file, bool *keep
     return tl_error_wrap(err, status, "key statistics of file '%s'", file->name);
 }
 
+/* Bounds of one column of the file as bounds of the table's column; `decoded` holds the columns of both. */
+static tl_status bounds_of_column(const tl_type *mine, const tl_type *old, tl_bounds *decoded, int32_t at, int64_t rows, tl_col_bounds *out,
+                                  tl_error *err)
+{
+    *out = decoded->cols[at];
+    if (tl_type_same(mine, old))
+        return TL_OK;
+    bool known = false;
+    if (decoded->columns[at] != NULL && mine->n_fields == 0)
+        TL_TRY(tl_evolve_bounds(&decoded->columns[at], mine, &known, err));
+    out->min = out->min != NULL && known ? decoded->columns[at] : NULL;
+    out->max = out->max != NULL && known ? decoded->columns[at] : NULL;
+    if (!known && out->null_count != rows)
+        out->null_count = -1; /* casts may make more of them, and so may a ROW of which no field is left */
+    return TL_OK;
+}
+
 /* Bounds of the file's columns put to the table's by field id. Absent columns are null in every row. */
-static void map_bounds(const tl_type *mine, const tl_type *file_type, const tl_bounds *file_bounds, int64_t rows, tl_col_bounds *out)
+static tl_status map_bounds(const tl_type *mine, const tl_type *file_type, tl_bounds *decoded, int64_t rows, tl_col_bounds *out, tl_error *err)
 {
     for (int32_t i = 0; i < mine->n_fields; i++) {
         out[i] = (tl_col_bounds){.null_count = -1};
         int32_t at = tl_type_field_index_by_id(file_type, mine->fields[i].id);
         if (at < 0)
             out[i].null_count = rows;
-        else if (at < file_bounds->n && tl_type_equal(mine->fields[i].type, file_type->fields[at].type, /* with_nullable= */ false))
-            out[i] = file_bounds->cols[at];
+        else if (at < decoded->n)
+            TL_TRY(bounds_of_column(mine->fields[i].type, file_type->fields[at].type, decoded, at, rows, &out[i], err));
     }
+    return TL_OK;
 }
 
 tl_status tl_prune__file_bounds(tl_table *table, const tl_data_file *file, const bool *used, tl_bounds *decoded, tl_col_bounds *out, tl_error *err)
@@ -349,8 +368,7 @@ tl_status tl_prune__file_bounds(tl_table *table, const tl_data_file *file, const
                          tl_simple_stats_bounds_of(&file->value_stats, schema->row_type, used, file->value_stats_cols,
                                                    file->n_value_stats_cols, decoded, err),
                          "statistics of file '%s'", file->name));
-    map_bounds(table->schema->row_type, schema->row_type, decoded, file->rows, out);
-    return TL_OK;
+    return map_bounds(table->schema->row_type, schema->row_type, decoded, file->rows, out, err);
 }
 
 tl_status tl_pruner_file_values(tl_pruner *p, const tl_data_file *file, bool *keep, tl_error *err)

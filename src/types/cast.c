@@ -11,6 +11,7 @@
 
 #include "types/convert.h"
 #include "types/number.h"
+#include "types/types_private.h"
 
 #define MILLIS_PER_DAY INT64_C(86400000)
 #define SHOWN_BYTES 120 /* of a bad value in a message */
@@ -377,7 +378,7 @@ static tl_status to_text(cast *c)
 
 /* ---- all ---- */
 
-static tl_status no_rule(const tl_type *from, const tl_type *to, tl_error *err)
+tl_status tl_cast__no_rule(const tl_type *from, const tl_type *to, tl_error *err)
 {
     tl_buf a = {0}, b = {0};
     bool named = tl_type_format(from, &a) == TL_OK && tl_type_format(to, &b) == TL_OK;
@@ -411,7 +412,7 @@ static tl_status run(cast *c)
 tl_status tl_cast_stored(const tl_column *from, const tl_type *to, tl_column **out, tl_error *err)
 {
     if (!tl_cast_exists(from->type, to))
-        return no_rule(from->type, to, err);
+        return tl_cast__no_rule(from->type, to, err);
     if (tl_cast_effect_of(from->type, to) == TL_CAST_NOTHING || (is_binary(from->type) && is_text(to)))
         return tl_column_retype(from, to, out, err);
     if (from->null_count == from->length)

@@ -145,9 +145,8 @@ static void release_view(tl_column *col)
     tl_column_unref(col->owner);
 }
 
-/* Buffers of `col` from row `from` on, held by a ref on the column that owns them. Children are left to the caller. */
-static tl_status view_create(const tl_column *col, const tl_type *type, int64_t from, int64_t length, tl_column **out,
-                             tl_error *err)
+tl_status tl_column__view(const tl_column *col, const tl_type *type, int64_t from, int64_t length, tl_column **out,
+                          tl_error *err)
 {
     tl_column *view = NULL;
     TL_TRY(tl_column__shell(type, length, &view, err));
@@ -176,7 +175,7 @@ static tl_status view_create(const tl_column *col, const tl_type *type, int64_t 
 static tl_status slice_view(const tl_column *col, int64_t from, int64_t length, tl_column **out, tl_error *err)
 {
     TL_CLEANUP(tl_column_unrefp) tl_column *view = NULL;
-    TL_TRY(view_create(col, col->type, from, length, &view, err));
+    TL_TRY(tl_column__view(col, col->type, from, length, &view, err));
     for (int32_t i = 0; i < col->n_children; i++) {
         if (col->phys == TL_PHYS_ROW)
             TL_TRY(slice_view(col->children[i], from, length, &view->children[i], err));
@@ -210,7 +209,7 @@ tl_status tl_column_retype(const tl_column *col, const tl_type *type, tl_column 
     if (tl_type_phys(type) != col->phys || child_count(type, col->phys) != col->n_children)
         return tl_error_set(err, TL_E_INTERNAL, "a column cannot be seen as a type of another layout");
     TL_CLEANUP(tl_column_unrefp) tl_column *view = NULL;
-    TL_TRY(view_create(col, type, 0, col->length, &view, err));
+    TL_TRY(tl_column__view(col, type, 0, col->length, &view, err));
     for (int32_t i = 0; i < col->n_children; i++)
         TL_TRY(tl_column_retype(col->children[i], type->fields[i].type, &view->children[i], err));
     *out = TL_STEAL(view);

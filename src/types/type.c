@@ -216,6 +216,19 @@ bool tl_type_equal(const tl_type *a, const tl_type *b, bool with_nullable)
     return true;
 }
 
+bool tl_type_same(const tl_type *a, const tl_type *b)
+{
+    if (a == b)
+        return true;
+    if (a->n_fields != b->n_fields || !tl_type_equal(a, b, /* with_nullable= */ false))
+        return false;
+    for (int32_t i = 0; i < a->n_fields; i++) {
+        if (a->fields[i].id != b->fields[i].id || !tl_type_same(a->fields[i].type, b->fields[i].type))
+            return false;
+    }
+    return true;
+}
+
 tl_phys tl_type_phys(const tl_type *type)
 {
     switch (type->kind) {

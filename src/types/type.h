@@ -126,6 +126,8 @@ tl_status tl_type_format(const tl_type *type, tl_buf *buf);
 
 /** Equal in kind, parameters, children's names and types; nullability counts only if asked. Ids do not count. */
 bool tl_type_equal(const tl_type *a, const tl_type *b, bool with_nullable);
+/** Equal in all but nullability, ids of fields included: files of either hold the same columns. */
+bool tl_type_same(const tl_type *a, const tl_type *b);
 tl_phys tl_type_phys(const tl_type *type);
 /** Bytes of one value for fixed-width kinds; 0 for BYTES, LIST, MAP, ROW. */
 int tl_phys_width(tl_phys phys);

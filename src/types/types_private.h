@@ -13,6 +13,11 @@ void tl_type__fields_free(tl_field *fields, int32_t n);
 tl_status tl_column__shell(const tl_type *type, int64_t length, tl_column **out, tl_error *err);
 /** As tl_column_alloc(), but values are left uninitialised. */
 tl_status tl_column__alloc_raw(const tl_type *type, int64_t length, tl_column **out, tl_error *err);
+/** TL_E_UNSUPPORTED that names both types. */
+tl_status tl_cast__no_rule(const tl_type *from, const tl_type *to, tl_error *err);
+/** Buffers of `col` from row `from` on under `type`, held by a ref on the column that owns them. Children are left to the caller. */
+tl_status tl_column__view(const tl_column *col, const tl_type *type, int64_t from, int64_t length, tl_column **out,
+                          tl_error *err);
 /** Rows [from[k], from[k]+count[k]) of each source, one after the other. */
 tl_status tl_column__concat_ranges(const tl_type *type, const tl_column *const *srcs, const int64_t *from, const int64_t *count,
                                    int32_t n_srcs, tl_column **out, tl_error *err);
