@@ -62,51 +62,98 @@ static int compare_size(const void *x, const void *y)
     return a->bytes != b->bytes ? (a->bytes > b->bytes) - (a->bytes < b->bytes) : strcmp(a->name, b->name);
 }
 
-/* Small files, smallest first, in bins of at least twice the target size; a last bin needs enough files. */
-static tl_status compact_small_files(tl_lsm__bucket *bucket, tl_data_file *const *files, size_t n, tl_commit_message *msg,
-                                     tl_error *err)
+/* Smallest first, in bins of at least twice the target size; a last bin needs enough files. */
+static tl_status compact_in_bins(tl_lsm__bucket *bucket, tl_file_list *files, tl_commit_message *msg, tl_error *err)
 {
     const tl_lsm_config *config = bucket->config;
-    tl_file_list small = {0};
-    tl_status status = TL_OK;
     size_t from = 0;
     int64_t bytes = 0;
-    for (size_t i = 0; i < n && status == TL_OK; i++) {
-        if (files[i]->bytes < tl_lsm__small_file_bytes(config))
-            status = tl_file_list_add(&small, files[i], err);
-    }
-    if (small.n > 1)
-        qsort(small.items, small.n, sizeof(*small.items), compare_size);
-    for (size_t i = 0; i < small.n && status == TL_OK; i++) {
-        bytes += small.items[i]->bytes + config->split_open_file_cost;
+    if (files->n > 1)
+        qsort(files->items, files->n, sizeof(*files->items), compare_size);
+    for (size_t i = 0; i < files->n; i++) {
+        bytes += files->items[i]->bytes + config->split_open_file_cost;
         if (i + 1 - from > 1 && bytes >= config->target_file_bytes * 2) {
-            status = compact_bin(bucket, small.items + from, i + 1 - from, msg, err);
+            TL_TRY(compact_bin(bucket, files->items + from, i + 1 - from, msg, err));
             from = i + 1;
             bytes = 0;
         }
     }
-    if (status == TL_OK && small.n > from && (int64_t)(small.n - from) >= config->compaction_min_file_num)
-        status = compact_bin(bucket, small.items + from, small.n - from, msg, err);
-    tl_file_list_deinit(&small);
+    if (files->n > from && (int64_t)(files->n - from) >= config->compaction_min_file_num)
+        return compact_bin(bucket, files->items + from, files->n - from, msg, err);
+    return TL_OK;
+}
+
+/* Too many of its rows are deleted. */
+static bool is_hollow(const tl_lsm__bucket *bucket, const tl_data_file *file)
+{
+    int64_t deleted = tl_dv_set_count(bucket->vectors, file->name);
+    return deleted < 0 || (double)deleted > (double)file->rows * bucket->config->delete_ratio_threshold;
+}
+
+/* Files with vectors are compacted together with those whose vectors lie in the same index file, so that it is rewritten once. */
+static tl_status compact_groups(tl_lsm__bucket *bucket, tl_lsm__file_groups *groups, tl_commit_message *msg, tl_error *err)
+{
+    const tl_lsm_config *config = bucket->config;
+    tl_file_list bin = {0};
+    int64_t bytes = 0;
+    tl_status status = TL_OK;
+    for (size_t g = 0; g < groups->n && status == TL_OK; g++) {
+        const tl_file_list *files = &groups->items[g];
+        status = tl_lsm__list_add_all(&bin, files, err);
+        bytes += tl_lsm__list_bytes(files) + (int64_t)files->n * config->split_open_file_cost;
+        bool enough = bin.n > 1 && bytes >= config->target_file_bytes * 2;
+        if (status != TL_OK || bin.n == 0 || (!enough && g + 1 < groups->n))
+            continue;
+        status = compact_bin(bucket, bin.items, bin.n, msg, err);
+        tl_lsm__list_clear(&bin);
+        bytes = 0;
+    }
+    tl_file_list_deinit(&bin);
+    return status;
+}
+
+static tl_status compact_chosen(tl_lsm__bucket *bucket, tl_data_file *const *files, size_t n, const tl_bucket_vectors *vectors,
+                                tl_commit_message *msg, tl_error *err)
+{
+    tl_file_list chosen = {0}, rest = {0};
+    tl_lsm__file_groups groups = {0};
+    tl_status status = TL_OK;
+    for (size_t i = 0; i < n && status == TL_OK; i++) {
+        if (files[i]->bytes < tl_lsm__small_file_bytes(bucket->config) || is_hollow(bucket, files[i]))
+            status = tl_file_list_add(&chosen, files[i], err);
+    }
+    if (status == TL_OK)
+        status = tl_lsm__group_by_index(vectors, &chosen, &groups, &rest, err);
+    if (status == TL_OK)
+        status = compact_groups(bucket, &groups, msg, err);
+    if (status == TL_OK)
+        status = compact_in_bins(bucket, &rest, msg, err);
+    tl_lsm__file_groups_deinit(&groups);
+    tl_file_list_deinit(&chosen);
+    tl_file_list_deinit(&rest);
     return status;
 }
 
 tl_status tl_append_compact(tl_lsm_config *config, tl_bytes_view partition, int32_t number, tl_data_file *const *files,
-                            size_t n_files, bool full, tl_commit_message *msg, tl_error *err)
+                            size_t n_files, const tl_bucket_vectors *vectors, bool full, tl_commit_message *msg, tl_error *err)
 {
     tl_lsm__bucket *bucket = NULL;
     if (config->write_unsupported != NULL)
         return tl_error_set(err, TL_E_UNSUPPORTED, "writing with %s is not supported yet", config->write_unsupported);
     TL_TRY(tl_lsm__bucket_create(config, partition, number, &bucket, err));
+    bucket->vectors = vectors == NULL ? NULL : tl_dv_set_ref(vectors->set);
     tl_status status = tl_bytes_dup(partition, &msg->partition);
     if (status != TL_OK)
         (void)tl_nomem(err, "commit message");
     msg->bucket = number;
     msg->total_buckets = config->total_buckets;
     if (status == TL_OK && full)
-        status = n_files > 1 ? compact_bin(bucket, files, n_files, msg, err) : TL_OK;
+        status = n_files > 1 || (config->deletion_vectors && n_files > 0) ? compact_bin(bucket, files, n_files, msg, err) : TL_OK;
     else if (status == TL_OK)
-        status = compact_small_files(bucket, files, n_files, msg, err);
+        status = compact_chosen(bucket, files, n_files, vectors, msg, err);
+    if (status == TL_OK && vectors != NULL)
+        status = tl_lsm__change_indexes(bucket, vectors, files, n_files, &msg->compact_before, /* fresh= */ NULL, &msg->compact_new_indexes,
+                                        &msg->compact_deleted_indexes, err);
     if (status != TL_OK) {
         for (size_t i = 0; i < msg->compact_after.n; i++)
             tl_lsm__bucket_remove(bucket, msg->compact_after.items[i]);

@@ -16,6 +16,7 @@ typedef struct append_task {
     atomic_bool cancelled;
     tl_file_list before;
     tl_file_list after;
+    tl_lsm__vector_changes vectors;
 } append_task;
 
 typedef struct append_writer {
@@ -40,11 +41,12 @@ static bool is_small(const tl_lsm_config *config, const tl_data_file *file)
     return file->bytes < tl_lsm__small_file_bytes(config);
 }
 
-/* A full compaction leaves large files at the head alone, and does nothing unless most files are small. */
+/* A full compaction leaves large files at the head alone, and does nothing unless most files are small; with deletion vectors it
+ * takes them all. */
 static bool worth_full_compaction(const tl_lsm_config *config, tl_file_list *files)
 {
     size_t small = 0;
-    if (config->force_rewrite_all)
+    if (config->force_rewrite_all || config->deletion_vectors)
         return files->n > 0;
     while (files->n > 0 && !is_small(config, files->items[0]))
         tl_lsm__list_remove_at(files, 0);
@@ -59,6 +61,8 @@ static tl_status run_compaction(void *arg, tl_error *err)
     if (t->full && !worth_full_compaction(t->bucket->config, &t->files))
         return TL_OK;
     TL_TRY(tl_lsm__list_add_all(&t->before, &t->files, err));
+    for (size_t i = 0; i < t->files.n; i++)
+        TL_TRY(tl_lsm__vector_gone(t->bucket->vectors, t->files.items[i], &t->vectors, err));
     return tl_lsm__append_rewrite(t->bucket, t->files.items, t->files.n, &t->cancelled, &t->after, err);
 }
 
@@ -67,6 +71,7 @@ static void task_deinit(append_task *t)
     tl_file_list_deinit(&t->files);
     tl_file_list_deinit(&t->before);
     tl_file_list_deinit(&t->after);
+    tl_lsm__vector_changes_deinit(&t->vectors);
 }
 
 static tl_status add_to_compact(append_writer *w, const tl_data_file *file, tl_error *err)
@@ -89,7 +94,9 @@ static tl_status sync_compaction(append_writer *w, bool blocking, tl_error *err)
     if (!ended)
         return status;
     if (status == TL_OK) {
-        status = tl_lsm__book_compaction(&w->base, &t->before, &t->after, &none, err);
+        status = tl_lsm__apply_vectors(&w->base, &t->vectors, err);
+        if (status == TL_OK)
+            status = tl_lsm__book_compaction(&w->base, &t->before, &t->after, &none, err);
         if (status != TL_OK)
             tl_lsm__discard_compaction(&w->base, &t->before, &t->after, &none);
     }
@@ -147,7 +154,8 @@ static tl_status trigger_compaction(append_writer *w, bool full, tl_error *err)
     if (!w->compacts || w->base.task != NULL)
         return TL_OK;
     if (full) {
-        bool enough = to >= FULL_COMPACT_FILES_MIN || (config_of(w)->force_rewrite_all && to > 0);
+        bool any = config_of(w)->force_rewrite_all || config_of(w)->deletion_vectors;
+        bool enough = to >= FULL_COMPACT_FILES_MIN || (any && to > 0);
         return enough ? start_compaction(w, from, to, full, err) : TL_OK;
     }
     if (pick_files(w, &from, &to))
@@ -216,6 +224,7 @@ static tl_status append_prepare(tl_bucket_writer *base, bool wait, tl_commit_mes
 {
     append_writer *w = (append_writer *)base;
     TL_TRY(sync_compaction(w, wait || config_of(w)->commit_force_compact, err));
+    TL_TRY(tl_lsm__prepare_vectors(base, err));
     return tl_lsm__drain(base, out, err);
 }
 

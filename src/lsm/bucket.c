@@ -218,6 +218,8 @@ void tl_commit_message_deinit(tl_commit_message *msg)
     tl_index_list_deinit(&msg->deleted_indexes);
     tl_index_list_deinit(&msg->compact_new_indexes);
     tl_index_list_deinit(&msg->compact_deleted_indexes);
+    tl_free(msg->vectors_base);
+    msg->vectors_base = NULL;
 }
 
 bool tl_commit_message_empty(const tl_commit_message *msg)

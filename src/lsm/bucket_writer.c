@@ -14,10 +14,32 @@ tl_status tl_bucket_writer_create(tl_lsm_config *config, tl_bytes_view partition
     if (config->write_unsupported != NULL)
         return tl_error_set(err, TL_E_UNSUPPORTED, "writing with %s is not supported yet", config->write_unsupported);
     TL_TRY(tl_lsm__bucket_create(config, partition, number, &bucket, err));
-    tl_status status = config->n_keys > 0 ? tl_lsm__keyed_writer_create(bucket, total_buckets, files, n_files, pool, out, err)
+    tl_status status = TL_OK;
+    if (config->deletion_vectors && !config->write_only)
+        status = tl_dv_set_create(config->fs, &bucket->vectors, err);
+    if (status == TL_OK)
+        status = config->n_keys > 0 ? tl_lsm__keyed_writer_create(bucket, total_buckets, files, n_files, pool, out, err)
                                           : tl_lsm__append_writer_create(bucket, total_buckets, files, n_files, pool, out, err);
     tl_lsm__bucket_unref(bucket);
     return status;
+}
+
+tl_status tl_bucket_writer_restore(tl_bucket_writer *writer, tl_dv_set *vectors, const char *origin, tl_data_file *const *files,
+                                   size_t n_files, tl_error *err)
+{
+    tl_lsm__bucket *bucket = writer->bucket;
+    if (bucket->vectors == NULL)
+        return TL_OK;
+    tl_free(writer->vectors_origin);
+    writer->vectors_origin = tl_strdup(origin);
+    if (writer->vectors_origin == NULL)
+        return tl_nomem(err, "bucket writer");
+    if (vectors == NULL)
+        return TL_OK;
+    TL_TRY(tl_lsm__drop_dead_vectors(vectors, files, n_files, err));
+    tl_dv_set_unref(bucket->vectors);
+    bucket->vectors = tl_dv_set_ref(vectors);
+    return TL_OK;
 }
 
 void tl_bucket_writer_free(tl_bucket_writer *writer)
@@ -158,6 +180,11 @@ void tl_lsm__writer_base_deinit(tl_bucket_writer *base)
     tl_lsm__discard_compaction(base, &base->compact_before, &base->compact_after, &base->compact_changelog);
     remove_files(base, &base->new_changelog);
     remove_files(base, &base->new_files);
+    for (size_t i = 0; i < base->compact_indexes.n; i++)
+        tl_lsm__index_remove(base->bucket, base->compact_indexes.items[i]);
+    tl_index_list_deinit(&base->compact_indexes);
+    tl_free(base->vectors_origin);
+    tl_free(base->vectors_base);
     tl_file_list_deinit(&base->new_files);
     tl_file_list_deinit(&base->new_changelog);
     tl_file_list_deinit(&base->compact_before);
@@ -263,6 +290,9 @@ tl_status tl_lsm__drain(tl_bucket_writer *base, tl_commit_message *out, tl_error
     move_list(&base->compact_before, &msg.compact_before);
     move_list(&base->compact_after, &msg.compact_after);
     move_list(&base->compact_changelog, &msg.compact_changelog);
+    msg.compact_new_indexes = base->compact_indexes;
+    base->compact_indexes = (tl_index_list){0};
+    msg.vectors_base = TL_STEAL(base->vectors_base);
     *out = msg;
     return TL_OK;
 }

@@ -28,6 +28,7 @@ typedef struct task {
     tl_section *sections; /* those with one run are split into one section per file */
     size_t n_sections;
     tl_file_list made; /* new files, to be removed on failure */
+    tl_lsm__deletions *deletions; /* NULL: no deletion vectors */
 } task;
 
 void tl_lsm__compaction_deinit(tl_lsm__compaction *c)
@@ -37,6 +38,7 @@ void tl_lsm__compaction_deinit(tl_lsm__compaction *c)
     tl_file_list_deinit(&c->before);
     tl_file_list_deinit(&c->after);
     tl_file_list_deinit(&c->changelog);
+    tl_lsm__vector_changes_deinit(&c->vectors);
     tl_lsm__bucket_unref(c->bucket);
     c->bucket = NULL;
 }
@@ -118,6 +120,12 @@ static bool is_first_row(const tl_lsm_config *config)
     return tl_merge_engine_get_kind(config->engine) == TL_ENGINE_FIRST_ROW;
 }
 
+/* The newest record wins as a whole: older ones need not be seen. */
+static bool keeps_values(const tl_lsm_config *config)
+{
+    return tl_merge_engine_get_kind(config->engine) == TL_ENGINE_DEDUPLICATE && !config->has_sequence_field;
+}
+
 static int64_t level0_rows(const rewrite *rw)
 {
     int64_t rows = 0;
@@ -143,9 +151,10 @@ static tl_status open_writers(task *t, const rewrite *rw, tl_lsm__writer **data,
     spec.file_source = 0;
     if (produce)
         TL_TRY(tl_lsm__writer_create(&spec, &changelog->writer, err));
+    changelog->keys_only = is_first_row(t->config) || (t->config->deletion_vectors && !produce && keeps_values(t->config));
+    changelog->deletions = t->deletions;
     if (rw->changelog == CHANGELOG_BY_LOOKUP && t->c->older.n > 0)
-        TL_TRY(tl_lsm__older_create(t->c->bucket, &t->c->older, level0_rows(rw), /* keys_only= */ is_first_row(t->config),
-                                    &changelog->older, err));
+        TL_TRY(tl_lsm__older_create(t->c->bucket, &t->c->older, level0_rows(rw), changelog->keys_only, &changelog->older, err));
     return TL_OK;
 }
 
@@ -192,15 +201,16 @@ static tl_status add_upgraded(task *t, const tl_data_file *file, tl_error *err)
     return status;
 }
 
-/* The rewritten files were consumed; without new data they go on at the output level. */
+/* The rewritten files were consumed, with the vectors that went into the new ones; without new data they go on at the output level. */
 static tl_status note_inputs(task *t, const rewrite *rw, tl_error *err)
 {
     for (size_t s = 0; s < rw->n_sections; s++) {
         for (size_t r = 0; r < rw->sections[s].n_runs; r++) {
             const tl_file_list *run = &rw->sections[s].runs[r];
             TL_TRY(tl_lsm__list_add_all(&t->c->before, run, err));
-            for (size_t i = 0; i < run->n && !rw->write_data; i++)
-                TL_TRY(add_upgraded(t, run->items[i], err));
+            for (size_t i = 0; i < run->n; i++)
+                TL_TRY(rw->write_data ? tl_lsm__vector_gone(t->c->bucket->vectors, run->items[i], &t->c->vectors, err)
+                                      : add_upgraded(t, run->items[i], err));
         }
     }
     return TL_OK;
@@ -273,16 +283,15 @@ static tl_status same_format(const task *t, int32_t from, int32_t to, bool *out,
 /* Move one file up as the changelog producer demands (LookupMergeTreeCompactRewriter#upgradeStrategy). */
 static tl_status move_up(task *t, const tl_section *section, const tl_data_file *file, tl_error *err)
 {
-    rewrite rw = {section, 1, CHANGELOG_OFF, /* write_data= */ false, /* drop_deletes= */ false};
+    rewrite rw = {section, 1, CHANGELOG_OFF, /* write_data= */ false, /* drop_deletes= */ t->config->deletion_vectors};
     if (t->config->changelog_producer == TL_CHANGELOG_FULL_COMPACTION) {
         rw.changelog = is_top(t) ? CHANGELOG_BY_FULL_COMPACTION : CHANGELOG_OFF;
     } else if (t->config->need_lookup && file->level == 0) {
-        bool keeps_values =
-            tl_merge_engine_get_kind(t->config->engine) == TL_ENGINE_DEDUPLICATE && !t->config->has_sequence_field;
         bool keeps_format = false;
         TL_TRY(same_format(t, file->level, t->c->output_level, &keeps_format, err));
         rw.changelog = CHANGELOG_BY_LOOKUP;
-        rw.write_data = !keeps_format || (!is_top(t) && !keeps_values);
+        bool drops = t->config->deletion_vectors && file->delete_rows != 0; /* with vectors, levels above 0 hold no deletes */
+        rw.write_data = !keeps_format || drops || (!is_top(t) && !keeps_values(t->config));
     }
     return rw.changelog == CHANGELOG_OFF ? note_inputs(t, &rw, err) : run_rewrite(t, &rw, err);
 }
@@ -364,15 +373,21 @@ static tl_status split_sections(task *t, tl_error *err)
 tl_status tl_lsm__compaction_run(tl_lsm__compaction *c, tl_error *err)
 {
     task t = {.c = c, .config = c->bucket->config};
-    tl_status status = split_sections(&t, err);
+    tl_status status = c->bucket->vectors == NULL ? TL_OK : tl_lsm__deletions_create(&t.deletions, err);
+    if (status == TL_OK)
+        status = split_sections(&t, err);
     if (status == TL_OK)
         status = c->rewrite_each ? run_each(&t, err) : run_sections(&t, err);
+    if (status == TL_OK && t.deletions != NULL)
+        status = tl_lsm__deletions_finish(t.deletions, c->bucket, &c->vectors, err);
+    tl_lsm__deletions_free(t.deletions);
     if (status != TL_OK) {
         for (size_t i = 0; i < t.made.n; i++)
             tl_lsm__bucket_remove(c->bucket, t.made.items[i]);
         tl_file_list_deinit(&c->before);
         tl_file_list_deinit(&c->after);
         tl_file_list_deinit(&c->changelog);
+        tl_lsm__vector_changes_deinit(&c->vectors);
         (void)tl_error_wrap(err, status, "compaction of bucket '%s'", c->bucket->dir);
     }
     tl_file_list_deinit(&t.made);

@@ -137,7 +137,6 @@ static const char *write_feature(const tl_options *options)
         const char *key;
         const char *feature;
     } flags[] = {
-        {"deletion-vectors.enabled", "deletion vectors (option 'deletion-vectors.enabled')"},
         {"row-tracking.enabled", "row tracking (option 'row-tracking.enabled')"},
         {"lookup.remote-file.enabled", "remote lookup files (option 'lookup.remote-file.enabled')"},
         {"clustering.incremental", "incremental clustering (option 'clustering.incremental')"},
@@ -317,9 +316,17 @@ static tl_status parse_changelog(tl_lsm_config *config, const tl_options *option
     return TL_OK;
 }
 
+static tl_status opt_double(const tl_options *options, const char *key, double *out, tl_error *err)
+{
+    const char *text = tl_options_get(options, key);
+    return text == NULL ? TL_OK : wrap_option(err, tl_parse_double(text, out, err), key);
+}
+
 static tl_status parse_vectors(tl_lsm_config *config, const tl_options *options, tl_error *err)
 {
     config->index_target_bytes = 2 * MB;
+    config->delete_ratio_threshold = 0.2;
+    TL_TRY(opt_double(options, "compaction.delete-ratio-threshold", &config->delete_ratio_threshold, err));
     TL_TRY(opt_bool(options, "deletion-vectors.enabled", &config->deletion_vectors, err));
     TL_TRY(opt_bool(options, "deletion-vectors.bitmap64", &config->deletion_vectors_64, err));
     TL_TRY(opt_bool(options, "index-file-in-data-file-dir", &config->index_in_data_dir, err));

@@ -39,6 +39,8 @@ static tl_status sync_compaction(keyed_writer *w, bool blocking, tl_error *err)
     if (status == TL_OK) {
         status = tl_lsm__levels_update(&w->levels, &c->before, &c->after, err);
         if (status == TL_OK)
+            status = tl_lsm__apply_vectors(&w->base, &c->vectors, err);
+        if (status == TL_OK)
             status = tl_lsm__book_compaction(&w->base, &c->before, &c->after, &c->changelog, err);
         if (status != TL_OK)
             tl_lsm__discard_compaction(&w->base, &c->before, &c->after, &c->changelog);
@@ -79,13 +81,21 @@ static tl_status files_of_runs(const keyed_writer *w, size_t n_runs, tl_file_lis
     return TL_OK;
 }
 
+/* Where the top level is all there is, files that have lost rows are worth a rewrite. */
+static bool worth_rewriting(const keyed_writer *w, const tl_data_file *file)
+{
+    return config_of(w)->force_rewrite_all || tl_dv_set_has(w->base.bucket->vectors, file->name);
+}
+
 /* A forced full compaction (CompactStrategy#pickFullCompaction). */
 static tl_lsm__pick pick_full(const keyed_writer *w, const tl_lsm__run *runs, size_t n, bool *rewrite_each)
 {
     int32_t max_level = w->levels.n_levels - 1;
     *rewrite_each = false;
     if (n == 1 && runs[0].level == max_level) {
-        *rewrite_each = config_of(w)->force_rewrite_all;
+        const tl_file_list *files = &w->levels.levels[max_level];
+        for (size_t i = 0; i < files->n; i++)
+            *rewrite_each |= worth_rewriting(w, files->items[i]);
         return (tl_lsm__pick){*rewrite_each ? 1 : 0, max_level};
     }
     return (tl_lsm__pick){n, max_level};
@@ -105,9 +115,13 @@ static tl_status start_compaction(keyed_writer *w, const tl_lsm__pick *pick, boo
                               .max_level = w->levels.n_levels - 1,
                               .rewrite_each = rewrite_each};
     atomic_init(&c->cancelled, false);
-    /* Deletes may go when nothing older lies below the output. */
-    c->drop_deletes = pick->output_level != 0 && pick->output_level >= tl_lsm__levels_highest(&w->levels);
+    /* Deletes may go when nothing older lies below the output, or what does is deleted there. */
+    c->drop_deletes = pick->output_level != 0 && (pick->output_level >= tl_lsm__levels_highest(&w->levels) || config_of(w)->deletion_vectors);
     tl_status status = files_of_runs(w, pick->n_runs, &c->files, err);
+    for (size_t i = c->files.n; rewrite_each && i-- > 0;) {
+        if (!worth_rewriting(w, c->files.items[i]))
+            tl_lsm__list_remove_at(&c->files, i);
+    }
     for (int32_t level = pick->output_level + 1; level < w->levels.n_levels && config_of(w)->need_lookup && status == TL_OK;
          level++)
         status = tl_lsm__list_add_all(&c->older, &w->levels.levels[level], err);
@@ -218,6 +232,7 @@ static tl_status keyed_prepare(tl_bucket_writer *base, bool wait, tl_commit_mess
     wait |= config_of(w)->commit_force_compact;
     wait |= has_more_runs_than(w, (int64_t)config_of(w)->stop_trigger + 1);
     TL_TRY(sync_compaction(w, wait, err));
+    TL_TRY(tl_lsm__prepare_vectors(base, err));
     return tl_lsm__drain(base, out, err);
 }
 

@@ -81,6 +81,7 @@ typedef struct tl_lsm_config {
     char *partition_default_name;
     int32_t compaction_min_file_num; /* append tables */
     int64_t split_open_file_cost;
+    double delete_ratio_threshold; /* append tables: a file with a larger share of deleted rows is compacted */
     char *spill_dir; /* $TMPDIR or /tmp */
     tl_fs *spill_fs; /* local; ref held */
     tl_codec spill_codec;
@@ -119,6 +120,9 @@ typedef struct tl_commit_message {
     tl_index_list deleted_indexes;
     tl_index_list compact_new_indexes;
     tl_index_list compact_deleted_indexes;
+    /* Buckets: name of the index file whose deletion vectors the new ones take the place of, "" for none; NULL: not known. Another
+       one at the commit means that others deleted rows meanwhile, which would come back. */
+    char *vectors_base;
     /* Dynamic buckets: digest of the partition's hash indexes that the buckets were chosen by (table/hash_index.c). If others are
        there at the commit, keys may have got another bucket meanwhile. */
     bool has_hash_base;
@@ -140,6 +144,14 @@ typedef struct tl_bucket_writer tl_bucket_writer;
 tl_status tl_bucket_writer_create(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, int32_t total_buckets,
                                   tl_data_file *const *files, size_t n_files, tl_pool *pool, tl_bucket_writer **out,
                                   tl_error *err);
+/**
+ * Deletion vectors of the bucket's `files` in the snapshot the writer starts from. Before anything is written.
+ *
+ * @param vectors  NULL: none. A ref is taken, and the writer changes the set
+ * @param origin   name of the index file that they lie in, "" if there is none; goes into messages as `vectors_base`
+ */
+tl_status tl_bucket_writer_restore(tl_bucket_writer *writer, tl_dv_set *vectors, const char *origin, tl_data_file *const *files,
+                                   size_t n_files, tl_error *err);
 void tl_bucket_writer_free(tl_bucket_writer *writer); /* removes files that were not handed out by prepare */
 /** Rows of one bucket, all columns of the table, row_kind set or NULL. The batch is shared (columns are ref'ed). */
 tl_status tl_bucket_writer_write(tl_bucket_writer *writer, const tl_batch *batch, tl_error *err);
@@ -195,11 +207,23 @@ tl_status tl_sections(const tl_lsm_config *config, tl_data_file *const *files, s
                       tl_error *err);
 void tl_sections_free(tl_section *sections, size_t n);
 
+/** Deletion vectors of a bucket and the index files that hold them. */
+typedef struct tl_bucket_vectors {
+    tl_dv_set *set; /* NULL: none */
+    const tl_index_list *indexes;
+} tl_bucket_vectors;
+
 /**
  * Compact small files of an unaware append bucket: plan and rewrite into *msg (compact_before/after), which the caller has
- * zeroed. `full`: all files into one sequence. §12. On failure *msg is empty and nothing is left behind.
+ * zeroed. `full`: all files into one sequence. `vectors` may be NULL; deleted rows do not come along. §12. On failure *msg is empty and nothing is left behind.
  */
 tl_status tl_append_compact(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, tl_data_file *const *files,
-                            size_t n_files, bool full, tl_commit_message *msg, tl_error *err);
+                            size_t n_files, const tl_bucket_vectors *vectors, bool full, tl_commit_message *msg, tl_error *err);
+/**
+ * Deletion vectors of an append bucket after rows of some files were deleted: `fresh` holds the new rows of each file named. The new
+ * index files go into *msg (new_indexes; deleted_indexes where they are no longer whole), which the caller has zeroed.
+ */
+tl_status tl_append_delete(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, tl_data_file *const *files, size_t n_files,
+                           const tl_bucket_vectors *vectors, tl_dv_set *fresh, tl_commit_message *msg, tl_error *err);
 
 #endif

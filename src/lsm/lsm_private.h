@@ -170,6 +170,34 @@ const int64_t *tl_lsm__file_row_numbers(const tl_reader *reader);
 tl_status tl_lsm__run_open(tl_lsm__scan *scan, tl_data_file *const *files, size_t n, tl_lsm__push push, tl_reader **out,
                            tl_error *err);
 
+/* ---- vectors.c: deletion vectors as writers make them ---- */
+
+/** Rows that a compaction found replaced, by file. */
+typedef struct tl_lsm__deletions tl_lsm__deletions;
+tl_status tl_lsm__deletions_create(tl_lsm__deletions **out, tl_error *err);
+void tl_lsm__deletions_free(tl_lsm__deletions *deletions);
+tl_status tl_lsm__deletions_add(tl_lsm__deletions *deletions, const tl_data_file *file, const int64_t *rows, size_t n, tl_error *err);
+
+typedef struct tl_lsm__vector_change {
+    tl_data_file *file; /* ref held */
+    tl_dv *dv;          /* its vector from now on, ref held; NULL: it needs none any more */
+} tl_lsm__vector_change;
+typedef struct tl_lsm__vector_changes {
+    tl_lsm__vector_change *items;
+    size_t n;
+    size_t cap;
+} tl_lsm__vector_changes;
+void tl_lsm__vector_changes_deinit(tl_lsm__vector_changes *changes);
+/** Append the new vectors of the files that lost rows. */
+tl_status tl_lsm__deletions_finish(tl_lsm__deletions *deletions, const tl_lsm__bucket *bucket, tl_lsm__vector_changes *out, tl_error *err);
+/** The file was rewritten: note that its vector, if it has one, goes. */
+tl_status tl_lsm__vector_gone(tl_dv_set *vectors, const tl_data_file *file, tl_lsm__vector_changes *out, tl_error *err);
+/** Write vectors of the files named into index files of about `bytes_max` bytes; at least one, which may hold none. */
+tl_status tl_lsm__write_vectors(const tl_lsm__bucket *bucket, tl_lsm__names *names, tl_dv_set *vectors, const char *const *files, size_t n,
+                                int64_t bytes_max, tl_index_list *out, tl_error *err);
+void tl_lsm__index_remove(const tl_lsm__bucket *bucket, const tl_index_file *file);
+tl_status tl_lsm__drop_dead_vectors(tl_dv_set *vectors, tl_data_file *const *files, size_t n_files, tl_error *err);
+
 /* ---- data_writer.c ---- */
 
 typedef struct tl_lsm__writer_spec {
@@ -250,12 +278,13 @@ typedef struct tl_lsm__compaction {
     int32_t output_level;
     int32_t max_level;
     bool drop_deletes;
-    bool rewrite_each; /* rewrite file by file (force-rewrite-all-files) */
+    bool rewrite_each; /* rewrite file by file (force-rewrite-all-files, or files with deleted rows) */
     atomic_bool cancelled;
     /* results; on failure empty, and the files made were removed */
     tl_file_list before;
     tl_file_list after;
     tl_file_list changelog;
+    tl_lsm__vector_changes vectors;
 } tl_lsm__compaction;
 void tl_lsm__compaction_deinit(tl_lsm__compaction *compaction);
 tl_status tl_lsm__compaction_run(tl_lsm__compaction *compaction, tl_error *err);
@@ -271,6 +300,8 @@ typedef struct tl_lsm__changelog {
     tl_lsm__bucket *bucket;
     tl_lsm__writer *writer; /* of the changelog; NULL: none is wanted */
     tl_lsm__older *older;   /* lookup only */
+    bool keys_only;         /* `older` knows keys and places only: what is found is deleted, not merged */
+    tl_lsm__deletions *deletions; /* records found in `older` are deleted there; NULL: no deletion vectors */
     int32_t max_level;      /* full-compaction only: of the options */
 } tl_lsm__changelog;
 void tl_lsm__lookup_changelog_hook(tl_lsm__changelog *changelog, tl_group_hook *out);
@@ -293,7 +324,7 @@ extern const tl_group_hook tl_lsm__keep_all_hook;
 /**
  * @param files      files of levels > 0, any order; refs taken
  * @param key_count  about how many keys will be asked for: decides between reading through and looking up
- * @param keys_only  only whether a key is there matters: the batches found hold nothing but keys
+ * @param keys_only  only whether a key is there, and where, matters: the batches found hold nothing but keys
  */
 tl_status tl_lsm__older_create(tl_lsm__bucket *bucket, const tl_file_list *files, int64_t key_count, bool keys_only,
                                tl_lsm__older **out, tl_error *err);
@@ -305,6 +336,8 @@ void tl_lsm__older_free(tl_lsm__older *older);
  */
 tl_status tl_lsm__older_find(tl_lsm__older *older, const tl_column *const *key_cols, int64_t n, tl_rowref *refs, tl_error *err);
 const tl_batch *const *tl_lsm__older_batches(const tl_lsm__older *older, uint32_t *n);
+/** The records found in the last call are deleted in their files (tables with deletion vectors only). */
+tl_status tl_lsm__older_delete_found(const tl_lsm__older *older, tl_lsm__deletions *deletions, tl_error *err);
 
 /* ---- write_buffer.c, spill.c ---- */
 
@@ -360,6 +393,11 @@ struct tl_bucket_writer {
     tl_file_list compact_before;
     tl_file_list compact_after;
     tl_file_list compact_changelog;
+    tl_lsm__names index_names;
+    bool vectors_changed; /* since they were written last */
+    char *vectors_origin; /* name of the index file of the bucket; "": none, NULL: not known */
+    char *vectors_base;   /* for the next message: what its index file takes the place of */
+    tl_index_list compact_indexes;
 };
 
 /** Files of the bucket belong to the writer until they are drained. */
@@ -381,6 +419,10 @@ tl_status tl_lsm__book_compaction(tl_bucket_writer *base, const tl_file_list *be
 /** Remove the files that a compaction made, when its result cannot be booked. */
 void tl_lsm__discard_compaction(const tl_bucket_writer *base, const tl_file_list *before, const tl_file_list *after,
                                 const tl_file_list *changelog);
+/** Make the changes of a compaction the bucket's; the next prepare tells of them. */
+tl_status tl_lsm__apply_vectors(tl_bucket_writer *base, const tl_lsm__vector_changes *changes, tl_error *err);
+/** Write the bucket's vectors if some changed. */
+tl_status tl_lsm__prepare_vectors(tl_bucket_writer *base, tl_error *err);
 /** Move all lists into a message. */
 tl_status tl_lsm__drain(tl_bucket_writer *base, tl_commit_message *out, tl_error *err);
 
@@ -388,6 +430,24 @@ tl_status tl_lsm__keyed_writer_create(tl_lsm__bucket *bucket, int32_t total_buck
                                       tl_pool *pool, tl_bucket_writer **out, tl_error *err);
 tl_status tl_lsm__append_writer_create(tl_lsm__bucket *bucket, int32_t total_buckets, tl_data_file *const *files,
                                        size_t n_files, tl_pool *pool, tl_bucket_writer **out, tl_error *err);
+
+/* ---- append_vectors.c ---- */
+
+typedef struct tl_lsm__file_groups {
+    tl_file_list *items;
+    size_t n;
+} tl_lsm__file_groups;
+void tl_lsm__file_groups_deinit(tl_lsm__file_groups *groups);
+/** Files by the index file that holds their vector, smallest group first; those without one go to `rest`. `vectors` may be NULL. */
+tl_status tl_lsm__group_by_index(const tl_bucket_vectors *vectors, const tl_file_list *files, tl_lsm__file_groups *out, tl_file_list *rest,
+                                 tl_error *err);
+/**
+ * Index files after `rewritten` files (NULL: none) went and rows in `fresh` (NULL: none) were deleted: new ones are written, those
+ * that they replace are told. `files` are the live ones.
+ */
+tl_status tl_lsm__change_indexes(const tl_lsm__bucket *bucket, const tl_bucket_vectors *vectors, tl_data_file *const *files, size_t n_files,
+                                 const tl_file_list *rewritten, tl_dv_set *fresh, tl_index_list *new_indexes, tl_index_list *gone_indexes,
+                                 tl_error *err);
 
 /* ---- append_compact.c ---- */
 

@@ -347,7 +347,8 @@ tl_status tl_lsm__find_older(tl_lsm__changelog *changelog, const tl_groups *grou
     return status;
 }
 
-/* Look the keys of the asked groups up; found records become `before`, their batches sources. */
+/* Look the keys of the asked groups up; found records become `before`, their batches sources. With deletion vectors they are deleted
+ * where they lie. */
 static tl_status look_up(tl_lsm__changelog *changelog, const tl_groups *groups, lookup_call *call, tl_error *err)
 {
     uint32_t n_found = 0;
@@ -355,7 +356,10 @@ static tl_status look_up(tl_lsm__changelog *changelog, const tl_groups *groups, 
     if (call->n_asked > 0 && changelog->older != NULL) {
         TL_TRY(tl_lsm__find_older(changelog, groups, call->asked, call->n_asked, call->found, err));
         found = tl_lsm__older_batches(changelog->older, &n_found);
-        for (uint32_t i = 0; i < call->n_asked; i++) {
+        if (changelog->deletions != NULL)
+            TL_TRY(tl_lsm__older_delete_found(changelog->older, changelog->deletions, err));
+        n_found = changelog->keys_only ? 0 : n_found;
+        for (uint32_t i = 0; i < call->n_asked && n_found > 0; i++) {
             if (call->found[i].row != TL_ROW_NULL)
                 call->before[call->asked[i]] = (tl_rowref){groups->n_sources + call->found[i].src, call->found[i].row};
         }

@@ -25,13 +25,20 @@ typedef struct older_level {
     int64_t pos;
 } older_level;
 
+typedef struct found_rows {
+    tl_batch *batch;
+    const tl_data_file *file; /* borrowed from the level */
+    int64_t *numbers;         /* of the rows in the file; NULL: not wanted */
+} found_rows;
+
 struct tl_lsm__older {
     tl_lsm__scan *scan;
     older_level *levels; /* ascending */
     size_t n_levels;
-    tl_batch **found; /* rows found in this call */
+    found_rows *found; /* in this call */
     uint32_t n_found;
     uint32_t found_cap;
+    const tl_batch **batches; /* those of `found` */
 };
 
 /* ---- create, free ---- */
@@ -49,8 +56,10 @@ static void close_file(older_level *level)
 
 static void forget_found(tl_lsm__older *older)
 {
-    for (uint32_t i = 0; i < older->n_found; i++)
-        tl_batch_free(older->found[i]);
+    for (uint32_t i = 0; i < older->n_found; i++) {
+        tl_batch_free(older->found[i].batch);
+        tl_free(older->found[i].numbers);
+    }
     older->n_found = 0;
 }
 
@@ -66,6 +75,7 @@ void tl_lsm__older_free(tl_lsm__older *older)
     tl_free(older->levels);
     forget_found(older);
     tl_free(older->found);
+    tl_free(older->batches);
     tl_lsm__scan_unref(older->scan);
     tl_free(older);
 }
@@ -114,6 +124,7 @@ static tl_status create(tl_lsm__older *older, tl_lsm__bucket *bucket, const tl_f
         columns[i] = keys_only ? config->key_idx[i] : i;
     TL_TRY(tl_lsm__scan_create(bucket, columns, n_columns, /* pred= */ NULL, &older->scan, err));
     older->scan->with_kind = older->scan->with_seq = !keys_only;
+    older->scan->with_numbers = bucket->vectors != NULL;
     TL_TRY(group_by_level(older, files, err));
     for (size_t i = 0; i < older->n_levels; i++) {
         older_level *level = &older->levels[i];
@@ -145,7 +156,16 @@ tl_status tl_lsm__older_create(tl_lsm__bucket *bucket, const tl_file_list *files
 const tl_batch *const *tl_lsm__older_batches(const tl_lsm__older *older, uint32_t *n)
 {
     *n = older->n_found;
-    return (const tl_batch *const *)older->found;
+    return older->batches;
+}
+
+tl_status tl_lsm__older_delete_found(const tl_lsm__older *older, tl_lsm__deletions *deletions, tl_error *err)
+{
+    for (uint32_t i = 0; i < older->n_found; i++) {
+        const found_rows *f = &older->found[i];
+        TL_TRY(tl_lsm__deletions_add(deletions, f->file, f->numbers, (size_t)f->batch->n_rows, err));
+    }
+    return TL_OK;
 }
 
 /* ---- one call ---- */
@@ -163,24 +183,44 @@ typedef struct request {
     int64_t n_matches;
 } request;
 
-/* Keep the matched rows of a batch as one of the found batches. */
-static tl_status take_matches(tl_lsm__older *older, request *req, const tl_batch *batch, tl_error *err)
+static tl_status grow_found(tl_lsm__older *older, tl_error *err)
+{
+    if (older->n_found < older->found_cap)
+        return TL_OK;
+    uint32_t cap = older->found_cap == 0 ? 16 : older->found_cap * 2;
+    found_rows *found = tl_realloc(older->found, cap * sizeof(*found));
+    if (found == NULL)
+        return tl_nomem(err, "lookup");
+    older->found = found;
+    const tl_batch **batches = tl_realloc(older->batches, cap * sizeof(*batches));
+    if (batches == NULL)
+        return tl_nomem(err, "lookup");
+    older->batches = batches;
+    older->found_cap = cap;
+    return TL_OK;
+}
+
+/* Keep the matched rows of a batch as one of the found batches; `numbers` are those of all its rows. */
+static tl_status take_matches(tl_lsm__older *older, request *req, const tl_batch *batch, const tl_data_file *file,
+                              const int64_t *numbers, tl_error *err)
 {
     if (req->n_matches == 0)
         return TL_OK;
-    if (older->n_found == older->found_cap) {
-        uint32_t cap = older->found_cap == 0 ? 16 : older->found_cap * 2;
-        tl_batch **grown = tl_realloc(older->found, cap * sizeof(*grown));
-        if (grown == NULL)
-            return tl_nomem(err, "lookup");
-        older->found = grown;
-        older->found_cap = cap;
+    TL_TRY(grow_found(older, err));
+    found_rows found = {.file = file};
+    TL_TRY(tl_batch_gather(batch, req->match_rows, req->n_matches, &found.batch, err));
+    found.batch->level = batch->level;
+    if (numbers != NULL && (found.numbers = tl_alloc((size_t)req->n_matches * sizeof(*found.numbers))) == NULL) {
+        tl_batch_free(found.batch);
+        return tl_nomem(err, "lookup");
     }
-    TL_TRY(tl_batch_gather(batch, req->match_rows, req->n_matches, &older->found[older->n_found], err));
-    older->found[older->n_found]->level = batch->level;
-    for (int64_t i = 0; i < req->n_matches; i++)
+    for (int64_t i = 0; i < req->n_matches; i++) {
         req->refs[req->match_keys[i]] = (tl_rowref){older->n_found, (uint32_t)i};
-    older->n_found++;
+        if (numbers != NULL)
+            found.numbers[i] = numbers[req->match_rows[i]];
+    }
+    older->batches[older->n_found] = found.batch;
+    older->found[older->n_found++] = found;
     req->n_matches = 0;
     return TL_OK;
 }
@@ -292,7 +332,7 @@ static tl_status find_few(tl_lsm__older *older, request *req, const tl_data_file
         status = batch_keys(older, batch, &keys, err);
         if (status == TL_OK) {
             i = join_batch(req, keys, &pos, i, to);
-            status = take_matches(older, req, batch, err);
+            status = take_matches(older, req, batch, file, tl_lsm__file_row_numbers(reader), err);
         }
     }
     tl_reader_free(reader);
@@ -334,7 +374,7 @@ static tl_status find_through(tl_lsm__older *older, older_level *level, request 
                 break;
         }
         i = join_batch(req, level->keys, &level->pos, i, to);
-        TL_TRY(take_matches(older, req, level->batch, err));
+        TL_TRY(take_matches(older, req, level->batch, level->files.items[level->next_file], tl_lsm__file_row_numbers(level->reader), err));
         if (level->pos == level->keys->count) {
             TL_TRY(next_through(older, level, &end, err));
             if (end)

@@ -285,7 +285,8 @@ typedef struct tl_index_entry {
     tl_entry_kind kind;
     tl_bytes partition; /* BinaryRow with arity; owned */
     int32_t bucket;
-    tl_index_file *file; /* ref held */
+    tl_index_file *file;  /* ref held */
+    const char *replaces; /* of a change: name of the file of its bucket that it was made from, "" for none; NULL: not known. Borrowed */
 } tl_index_entry;
 typedef struct tl_index_entries {
     tl_index_entry *items;

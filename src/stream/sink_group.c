@@ -57,16 +57,15 @@ static bool drops_update_before(const tl_table *table)
 }
 
 /*
- * When compactions are waited for and forced, as Flink's sink does it (FlinkSink, GlobalFullCompactionSinkWrite): a look-up changelog
- * comes with its commit unless lookup-wait is false; a full-compaction changelog with every full-compaction.delta-commits commits.
+ * When compactions are waited for and forced, as Flink's sink does it (FlinkSink, GlobalFullCompactionSinkWrite): what look-ups
+ * make (a changelog, deletion vectors) comes with its commit unless lookup-wait is false; a full-compaction changelog with every full-compaction.delta-commits commits.
  */
 static tl_status compaction_rules(tl_sink_group *g, tl_error *err)
 {
     const tl_table *table = g->sink->table;
     const char *producer = tl_table_option(table, "changelog-producer"), *wait = tl_table_option(table, "lookup-wait"),
-               *force = tl_table_option(table, "force-lookup"), *every = tl_table_option(table, "full-compaction.delta-commits");
-    bool lookup = (producer != NULL && strcmp(producer, "lookup") == 0) || (force != NULL && strcmp(force, "true") == 0);
-    g->wait_compaction = lookup && (wait == NULL || strcmp(wait, "false") != 0);
+               *every = tl_table_option(table, "full-compaction.delta-commits");
+    g->wait_compaction = tl_table_config(table)->need_lookup && (wait == NULL || strcmp(wait, "false") != 0);
     if (every != NULL)
         TL_TRY(tl_error_wrap(err, tl_parse_int(every, 1, INT32_MAX, &g->full_every, err), "option 'full-compaction.delta-commits'"));
     else if (producer != NULL && strcmp(producer, "full-compaction") == 0)

@@ -24,8 +24,11 @@ static tl_status add_all(tl_entries *entries, tl_entry_kind kind, const tl_commi
 static tl_status add_indexes(tl_index_entries *entries, tl_entry_kind kind, const tl_commit_message *msg, const tl_index_list *files,
                              tl_error *err)
 {
-    for (size_t i = 0; i < files->n; i++)
+    for (size_t i = 0; i < files->n; i++) {
         TL_TRY(tl_index_entries_add(entries, kind, tl_bytes_view_of(msg->partition), msg->bucket, files->items[i], err));
+        if (strcmp(files->items[i]->type, TL_INDEX_DELETION_VECTORS) == 0)
+            entries->items[entries->n - 1].replaces = msg->vectors_base;
+    }
     return TL_OK;
 }
 

@@ -133,9 +133,13 @@ static tl_status find_done(rounds *r, const tl_snapshot *latest, int64_t *done_i
 
 /* ---- what the changes meet ---- */
 
-static tl_status partitions_of(const tl_entries *entries, tl_map *out, tl_error *err)
+static tl_status partitions_of(const tl_entries *entries, const tl_index_entries *indexes, tl_map *out, tl_error *err)
 {
     static char mark;
+    for (size_t i = 0; i < indexes->n; i++) {
+        if (tl_map_put(out, indexes->items[i].partition.data, indexes->items[i].partition.len, &mark, NULL) != TL_OK)
+            return tl_nomem(err, "partitions");
+    }
     for (size_t i = 0; i < entries->n; i++) {
         if (tl_map_put(out, entries->items[i].partition.data, entries->items[i].partition.len, &mark, NULL) != TL_OK)
             return tl_nomem(err, "partitions");
@@ -161,10 +165,10 @@ static tl_status follow_base(rounds *r, const tl_snapshot *latest, const tl_map 
  * The live entries of the touched partitions; only what is new since the last round is read. If some of that has expired (the
  * last round is long ago), the whole is read.
  */
-static tl_status refresh_base(rounds *r, const tl_snapshot *latest, const tl_entries *delta, tl_error *err)
+static tl_status refresh_base(rounds *r, const tl_snapshot *latest, const tl_entries *delta, const tl_index_entries *indexes, tl_error *err)
 {
     tl_map partitions = {0};
-    tl_status status = partitions_of(delta, &partitions, err);
+    tl_status status = partitions_of(delta, indexes, &partitions, err);
     bool whole = r->base_id == 0 || r->base_id > latest->id;
     if (status == TL_OK && !whole) {
         status = follow_base(r, latest, &partitions, err);
@@ -226,6 +230,7 @@ static tl_status index_delta(const rounds *r, const tl_index_entries *old, const
     for (size_t i = 0; i < changes->n; i++) {
         const tl_index_entry *e = &changes->items[i];
         TL_TRY(tl_index_entries_add(out, e->kind, tl_bytes_view_of(e->partition), e->bucket, e->file, err));
+        out->items[out->n - 1].replaces = e->replaces;
     }
     return TL_OK;
 }
@@ -363,13 +368,17 @@ static tl_status describe(rounds *r, const tl_snapshot *latest, const tl_entries
 }
 
 /* The index manifest of the latest snapshot stays unless index files change. */
-static tl_status write_indexes(rounds *r, const tl_snapshot *latest, const tl_changes *changes, tl_snapshot *snap, tl_error *err)
+static tl_status write_indexes(rounds *r, const tl_snapshot *latest, const tl_entries *files, const tl_changes *changes, tl_snapshot *snap,
+                               tl_error *err)
 {
-    bool carried = changes->indexes.n == 0 && !r->attempt->overwrite;
+    bool check = r->attempt->check && r->table->config->deletion_vectors;
+    bool carried = changes->indexes.n == 0 && !r->attempt->overwrite && !check;
     tl_index_entries old = {0}, delta = {0}, fresh = {0};
     tl_status status = carried ? TL_OK : tl_indexes__read(r->table, latest, &old, err);
     if (status == TL_OK && !carried)
         status = index_delta(r, &old, &changes->indexes, &delta, err);
+    if (status == TL_OK && check)
+        status = tl_commit__check_vectors(r->table, &r->base, files, &old, &delta, err);
     if (status == TL_OK && delta.n == 0) {
         status = set_str(&snap->index_manifest, latest == NULL ? NULL : latest->index_manifest, err);
     } else if (status == TL_OK) {
@@ -398,7 +407,7 @@ static tl_status prepare(rounds *r, const tl_snapshot *latest, const tl_entries 
     TL_TRY(write_entries(r, delta, &snap->delta_manifest_list, &snap->delta_manifest_list_bytes, err));
     if (changelog->n > 0)
         TL_TRY(write_entries(r, changelog, &snap->changelog_manifest_list, &snap->changelog_manifest_list_bytes, err));
-    TL_TRY(write_indexes(r, latest, changes, snap, err));
+    TL_TRY(write_indexes(r, latest, delta, changes, snap, err));
     *out = TL_STEAL(snap);
     return TL_OK;
 }
@@ -429,9 +438,9 @@ static tl_status gather(rounds *r, const tl_snapshot *latest, const tl_changes *
     if (a->overwrite)
         TL_TRY(overwrite_delta(r, latest, &changes->table, delta, err));
     const tl_entries *wanted = a->overwrite ? delta : &changes->table;
-    bool needs_base = latest != NULL && wanted->n > 0 && (a->check || a->discard_duplicates);
+    bool needs_base = latest != NULL && wanted->n + changes->indexes.n > 0 && (a->check || a->discard_duplicates);
     if (needs_base)
-        TL_TRY(refresh_base(r, latest, wanted, err));
+        TL_TRY(refresh_base(r, latest, wanted, &changes->indexes, err));
     if (a->discard_duplicates && latest != NULL) {
         TL_TRY(without_duplicates(r, &changes->table, delta, err));
     } else if (!a->overwrite) {

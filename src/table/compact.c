@@ -6,17 +6,20 @@
 
 /* ---- append tables without buckets ---- */
 
-static tl_status compact_partition(tl_table *table, tl_entries *entries, size_t from, size_t to, bool full, tl_commit_messages *messages,
-                                   tl_error *err)
+static tl_status compact_partition(tl_table *table, tl_entries *entries, size_t from, size_t to, tl_vectors *vectors, bool full,
+                                   tl_commit_messages *messages, tl_error *err)
 {
+    tl_bytes_view partition = tl_bytes_view_of(entries->items[from].partition);
+    tl_bucket_vectors of_bucket = {0};
+    TL_TRY(tl_vectors__find(vectors, partition, entries->items[from].bucket, &of_bucket.set, err));
+    TL_TRY(tl_vectors__files(vectors, partition, entries->items[from].bucket, &of_bucket.indexes, err));
     TL_CLEANUP(tl_freep) tl_data_file **files = tl_calloc(to - from, sizeof *files);
     if (files == NULL)
         return tl_nomem(err, "compaction");
     for (size_t i = from; i < to; i++)
         files[i - from] = entries->items[i].file;
     tl_commit_message msg = {0};
-    tl_status status = tl_append_compact(table->config, tl_bytes_view_of(entries->items[from].partition), entries->items[from].bucket, files,
-                                         to - from, full, &msg, err);
+    tl_status status = tl_append_compact(table->config, partition, entries->items[from].bucket, files, to - from, &of_bucket, full, &msg, err);
     if (status == TL_OK && !tl_commit_message_empty(&msg))
         messages->items[messages->n++] = msg;
     else
@@ -32,9 +35,12 @@ static tl_status compact_unaware(tl_table *table, bool full, tl_commit_messages 
         return TL_OK;
     TL_TRY(tl_table__check_snapshot(table, latest, err));
     tl_entries live = {0};
+    tl_vectors vectors = {0};
     tl_scan scan;
     tl_scan_init(&scan, TL_SCAN_ALL, latest);
     tl_status status = tl_table__scan(table, &scan, &live, err);
+    if (status == TL_OK)
+        status = tl_vectors__read(table, latest, &vectors, err);
     for (size_t i = 0; status == TL_OK && i < live.n; i++)
         status = tl_table__check_file(table, live.items[i].file, err);
     if (status == TL_OK)
@@ -46,9 +52,10 @@ static tl_status compact_unaware(tl_table *table, bool full, tl_commit_messages 
         size_t to = from + 1;
         while (to < live.n && tl_bytes_equal(tl_bytes_view_of(live.items[from].partition), tl_bytes_view_of(live.items[to].partition)))
             to++;
-        status = compact_partition(table, &live, from, to, full, messages, err);
+        status = compact_partition(table, &live, from, to, &vectors, full, messages, err);
         from = to;
     }
+    tl_vectors__deinit(&vectors);
     tl_entries_deinit(&live);
     return status;
 }

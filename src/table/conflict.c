@@ -4,19 +4,25 @@
  */
 #include "table/table_private.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 
 #include "types/key.h"
 
-/* A contradiction is no lost race: the same changes can never get in. */
-static tl_status contradiction(tl_error *err)
+tl_status tl_commit__contradiction(tl_error *err, const char *fmt, ...)
 {
+    char text[1024];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    (void)tl_error_set(err, TL_E_CONFLICT, "%s", text);
     if (err != NULL)
         err->retryable = 0;
     return TL_E_CONFLICT;
 }
 
-#define CONFLICT(...) (tl_error_set(err, TL_E_CONFLICT, __VA_ARGS__), contradiction(err))
+#define CONFLICT(...) tl_commit__contradiction(err, __VA_ARGS__)
 
 static tl_status partition_text(tl_table *table, tl_bytes_view partition, char **out, tl_error *err)
 {

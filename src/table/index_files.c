@@ -59,16 +59,20 @@ static tl_status apply(combination *c, const tl_index_entry *entry, tl_error *er
 {
     if (identity(c->table, entry, &c->key) != TL_OK)
         return tl_nomem(err, "index files");
-    bool there = tl_map_get(&c->map, c->key.data, c->key.len) != NULL;
+    const tl_index_entry *old = tl_map_get(&c->map, c->key.data, c->key.len);
+    bool there = old != NULL;
     bool strict = !by_bucket(c->table, entry->file);
     if (entry->kind == TL_ENTRY_DELETE) {
         if (strict && !there)
-            return tl_error_set(err, TL_E_CONFLICT, "Trying to delete index file %s which does not exist.", entry->file->name);
+            return tl_commit__contradiction(err, "Trying to delete index file %s which does not exist.", entry->file->name);
         (void)tl_map_remove(&c->map, c->key.data, c->key.len);
         return TL_OK;
     }
+    if (!strict && entry->replaces != NULL && strcmp(entry->replaces, there ? old->file->name : "") != 0)
+        return tl_commit__contradiction(err, "Rows of bucket %d were deleted meanwhile: index file %s was made from '%s', now there is '%s'.",
+                                        entry->bucket, entry->file->name, entry->replaces, there ? old->file->name : "");
     if (strict && there)
-        return tl_error_set(err, TL_E_CONFLICT, "Trying to add index file %s which is already added.", entry->file->name);
+        return tl_commit__contradiction(err, "Trying to add index file %s which is already added.", entry->file->name);
     return tl_map_put(&c->map, c->key.data, c->key.len, (void *)entry, NULL) == TL_OK ? TL_OK : tl_nomem(err, "index files");
 }
 

@@ -437,9 +437,10 @@ tl_status tl_table__check_snapshot(tl_table *table, const tl_snapshot *snap, tl_
     tl_index_entries indexes = {0};
     tl_status status = tl_indexes__read(table, snap, &indexes, err);
     for (size_t i = 0; status == TL_OK && i < indexes.n; i++) {
-        if (strcmp(indexes.items[i].file->type, TL_INDEX_HASH) != 0)
+        const char *type = indexes.items[i].file->type;
+        if (strcmp(type, TL_INDEX_HASH) != 0 && strcmp(type, TL_INDEX_DELETION_VECTORS) != 0)
             status = tl_error_set(err, TL_E_UNSUPPORTED, "snapshot %lld: not supported: index files of type %s", (long long)snap->id,
-                                  indexes.items[i].file->type);
+                                  type);
     }
     tl_index_entries_deinit(&indexes);
     return status;

@@ -114,7 +114,7 @@ static const tl_option_def options[] = {
     {"compaction.incremental-size-threshold", "memory size", NULL, E, "Size below the top level at which a full compaction is made.", false, NULL},
     {"compaction.min.file-num", "integer", "5", E, "Small files of an append table that are compacted together.", false, NULL},
     {"compaction.file-num-limit", "integer", "100000", N, "Most files that a compaction plan looks at.", false, NULL},
-    {"compaction.delete-ratio-threshold", "double", "0.2", N, "Share of deleted rows at which an append file is rewritten.", false, NULL},
+    {"compaction.delete-ratio-threshold", "double", "0.2", E, "Share of deleted rows at which an append file is rewritten.", false, NULL},
     {"changelog-producer", "enum", "none", E, "Where changelog files come from: none, input, lookup, full-compaction.", false, NULL},
     {"changelog-producer.row-deduplicate", "boolean", "false", E, "Leave out -U and +U of equal rows.", false, NULL},
     {"changelog-producer.row-deduplicate-ignore-fields", "string", NULL, E, "Columns not compared by row-deduplicate.", false, NULL},

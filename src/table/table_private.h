@@ -171,7 +171,8 @@ tl_status tl_prune__file_bounds(tl_table *table, const tl_data_file *file, const
 
 /** Deletion vectors of a snapshot (vectors.c). Zero-initialise; one thread. */
 typedef struct tl_vectors {
-    tl_map sets; /* (bucket, partition) -> tl_dv_set, ref held */
+    tl_map sets;  /* (bucket, partition) -> tl_dv_set, ref held */
+    tl_map files; /* (bucket, partition) -> tl_index_list of the index files, also empty ones; owned */
     tl_buf key;
 } tl_vectors;
 /** None where the table has them not enabled or the snapshot (may be NULL) has none. */
@@ -181,6 +182,8 @@ tl_status tl_vectors__of_entries(tl_table *table, const tl_index_entries *entrie
 void tl_vectors__deinit(tl_vectors *vectors);
 /** Those of a bucket, borrowed; NULL: none. `vectors` may be NULL. */
 tl_status tl_vectors__find(tl_vectors *vectors, tl_bytes_view partition, int32_t bucket, tl_dv_set **out, tl_error *err);
+/** Index files of a bucket; an empty list if there is none. Borrowed. */
+tl_status tl_vectors__files(tl_vectors *vectors, tl_bytes_view partition, int32_t bucket, const tl_index_list **out, tl_error *err);
 /** Batch reads leave level 0 out: only a compaction finds out what its rows replace (first-row, deletion vectors). */
 bool tl_table__skips_level0(const tl_table *table);
 
@@ -279,8 +282,16 @@ typedef struct tl_names {
 tl_status tl_names_add(tl_names *names, const char *name, tl_error *err);
 void tl_names_deinit(tl_names *names);
 
+/** TL_E_CONFLICT that is no lost race: the same changes can never get in. */
+tl_status tl_commit__contradiction(tl_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /** Checks of §16 c over base (live entries of the touched partitions) and delta. TL_E_CONFLICT names the files. */
 tl_status tl_commit__check(tl_table *table, const tl_entries *base, const tl_entries *delta, tl_commit_kind kind, tl_error *err);
+/**
+ * Deletion vectors and data files fit: whoever rewrites a file knows all rows that were deleted from it, and vectors are made for
+ * files that are there. `base` and `delta` as above; `old` are the snapshot's index files, `changes` what becomes of them.
+ */
+tl_status tl_commit__check_vectors(tl_table *table, const tl_entries *base, const tl_entries *delta, const tl_index_entries *old,
+                                   const tl_index_entries *changes, tl_error *err);
 /** Whether key ranges of two of the files meet. */
 tl_status tl_commit__overlap(tl_table *table, const tl_manifest_entry *const *entries, size_t n, bool *overlap, tl_error *err);
 

@@ -12,6 +12,11 @@ void tl_vectors__deinit(tl_vectors *vectors)
     while (tl_map_next(&vectors->sets, &pos, &ignored, &value))
         tl_dv_set_unref(value);
     tl_map_deinit(&vectors->sets);
+    for (pos = 0; tl_map_next(&vectors->files, &pos, &ignored, &value);) {
+        tl_index_list_deinit(value);
+        tl_free(value);
+    }
+    tl_map_deinit(&vectors->files);
     tl_buf_deinit(&vectors->key);
 }
 
@@ -37,10 +42,27 @@ static tl_status set_of(tl_table *table, const tl_index_entry *e, tl_vectors *ou
     return tl_nomem(err, "deletion vectors");
 }
 
+/* Note the index file as one of its bucket. */
+static tl_status add_file(const tl_index_entry *e, tl_vectors *out, tl_error *err)
+{
+    if (bucket_key(&out->key, tl_bytes_view_of(e->partition), e->bucket) != TL_OK)
+        return tl_nomem(err, "deletion vectors");
+    tl_index_list *list = tl_map_get(&out->files, out->key.data, out->key.len);
+    if (list == NULL) {
+        list = tl_calloc(1, sizeof *list);
+        if (list == NULL || tl_map_put(&out->files, out->key.data, out->key.len, list, NULL) != TL_OK) {
+            tl_free(list);
+            return tl_nomem(err, "deletion vectors");
+        }
+    }
+    return tl_index_list_add(list, e->file, err);
+}
+
 static tl_status add_ranges(tl_table *table, const tl_index_entry *e, tl_vectors *out, tl_error *err)
 {
     const tl_index_file *file = e->file;
     tl_dv_set *set = NULL;
+    TL_TRY(add_file(e, out, err));
     if (file->n_ranges <= 0)
         return TL_OK;
     TL_TRY(set_of(table, e, out, &set, err));
@@ -87,5 +109,15 @@ tl_status tl_vectors__find(tl_vectors *vectors, tl_bytes_view partition, int32_t
     if (bucket_key(&vectors->key, partition, bucket) != TL_OK)
         return tl_nomem(err, "deletion vectors");
     *out = tl_map_get(&vectors->sets, vectors->key.data, vectors->key.len);
+    return TL_OK;
+}
+
+tl_status tl_vectors__files(tl_vectors *vectors, tl_bytes_view partition, int32_t bucket, const tl_index_list **out, tl_error *err)
+{
+    static const tl_index_list none = {NULL, 0, 0};
+    if (bucket_key(&vectors->key, partition, bucket) != TL_OK)
+        return tl_nomem(err, "deletion vectors");
+    const tl_index_list *list = tl_map_get(&vectors->files, vectors->key.data, vectors->key.len);
+    *out = list == NULL ? &none : list;
     return TL_OK;
 }

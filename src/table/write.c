@@ -26,6 +26,7 @@ struct tl_table_writer {
     tl_map index; /* (bucket, partition) -> position + 1 */
     int64_t known; /* latest snapshot that the open writers reflect; meaningless if n == 0 */
     bool stale;
+    tl_vectors vectors; /* deletion vectors of the snapshot that buckets are being opened from */
     int64_t round;          /* of prepares */
     int64_t last_committed; /* the last round that became a snapshot */
 };
@@ -75,6 +76,7 @@ void tl_table_writer_free(tl_table_writer *w)
     if (w == NULL)
         return;
     close_all(w);
+    tl_vectors__deinit(&w->vectors);
     tl_free(w->buckets);
     tl_row_rules_deinit(&w->rules);
     tl_free(w);
@@ -116,9 +118,17 @@ static tl_status add_bucket(tl_table_writer *w, tl_bytes_view partition, int32_t
         status = tl_map_put(&w->index, key.data, key.len, (void *)(uintptr_t)(w->n + 1), NULL);
     if (status != TL_OK)
         status = tl_nomem(err, "buckets");
+    const tl_index_list *indexes = NULL;
+    tl_dv_set *set = NULL;
+    if (status == TL_OK)
+        status = tl_vectors__find(&w->vectors, partition, bucket, &set, err);
+    if (status == TL_OK)
+        status = tl_vectors__files(&w->vectors, partition, bucket, &indexes, err);
     int32_t total = w->table->bucket_mode == TL_BUCKETS_FIXED ? w->table->n_buckets : -1;
     if (status == TL_OK)
         status = tl_bucket_writer_create(w->table->config, partition, bucket, total, files, n_files, w->options.pool, &b->writer, err);
+    if (status == TL_OK && !w->options.ignore_previous)
+        status = tl_bucket_writer_restore(b->writer, set, indexes->n == 0 ? "" : indexes->items[indexes->n - 1]->name, files, n_files, err);
     if (status == TL_OK) {
         w->n++;
     } else {
@@ -156,9 +166,12 @@ static tl_status load_live(tl_table_writer *w, const tl_map *partitions, tl_entr
         w->known = id;
     else if (id != w->known)
         w->stale = true;
+    tl_vectors__deinit(&w->vectors);
+    w->vectors = (tl_vectors){0};
     if (latest == NULL || w->options.ignore_previous)
         return TL_OK;
     TL_TRY(tl_table__check_snapshot(w->table, latest, err));
+    TL_TRY(tl_vectors__read(w->table, latest, &w->vectors, err));
     tl_scan scan;
     tl_scan_init(&scan, TL_SCAN_ALL, latest);
     scan.partitions = partitions;

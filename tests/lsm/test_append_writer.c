@@ -211,7 +211,7 @@ static void the_planner_packs_small_files(void **state)
         tl_commit_message_deinit(&msg);
         tl_bucket_writer_free(TL_STEAL(w.writer));
         tl_commit_message plan = {0};
-        assert_ok(tl_append_compact(w.config, NO_PARTITION, 0, w.live.items, w.live.n, /* full= */ false, &plan, &err), &err);
+        assert_ok(tl_append_compact(w.config, NO_PARTITION, 0, w.live.items, w.live.n, /* vectors= */ NULL, /* full= */ false, &plan, &err), &err);
         assert_int_equal(plan.compact_before.n, i < 4 ? 0 : i + 1); /* 5 files are enough */
         assert_int_equal(plan.compact_after.n, i < 4 ? 0 : 1);
         for (size_t f = 0; f < plan.compact_after.n; f++)
@@ -219,7 +219,7 @@ static void the_planner_packs_small_files(void **state)
         tl_commit_message_deinit(&plan);
     }
     tl_commit_message all = {0};
-    assert_ok(tl_append_compact(w.config, NO_PARTITION, 0, w.live.items, 2, /* full= */ true, &all, &err), &err);
+    assert_ok(tl_append_compact(w.config, NO_PARTITION, 0, w.live.items, 2, /* vectors= */ NULL, /* full= */ true, &all, &err), &err);
     assert_int_equal(all.compact_before.n, 2);
     assert_int_equal(all.compact_after.n, 1);
     tl_commit_message_deinit(&all);

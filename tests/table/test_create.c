@@ -154,7 +154,6 @@ static void features_that_are_not_there_are_named(void **state)
         {KV, "k", NULL, "bucket=-1", "dynamic buckets"},
         {KV, "k", NULL, "bucket=-2", "postpone"},
         {"p INT, k INT, v INT", "k", "p", "bucket=-1", "cross-partition"},
-        {KV, "k", NULL, "bucket=1,deletion-vectors.enabled=true", "deletion vectors"},
         {KV, NULL, NULL, "row-tracking.enabled=true", "row tracking"},
         {KV, "k", NULL, "bucket=1,changelog.num-retained.min=100", "changelog"},
     };
