@@ -316,6 +316,7 @@ static tl_status append_phase(commit *c, tl_error *err)
         return drop_duplicates(c->table, c->before.data, c->messages, /* compaction= */ false, err);
     }
     tl_attempt attempt = attempt_of(c, takes_away(&c->append) ? TL_COMMIT_OVERWRITE : TL_COMMIT_APPEND);
+    attempt.hash_bases = c->messages;
     attempt.discard_duplicates = attempt.kind == TL_COMMIT_APPEND &&
                                  tl_table__option_bool(&c->table->schema->options, "commit.discard-duplicate-files");
     return make(c, &attempt, &c->append, err);

@@ -61,6 +61,31 @@ static tl_status check_totals(tl_table *table, const tl_entries *base, const tl_
     return status;
 }
 
+/* ---- hash indexes ---- */
+
+tl_status tl_commit__check_hash_bases(tl_table *table, const tl_index_entries *indexes, const tl_commit_messages *messages, tl_error *err)
+{
+    tl_bytes_view last = {0};
+    uint64_t digest = 0;
+    for (size_t i = 0; i < messages->n; i++) {
+        const tl_commit_message *m = &messages->items[i];
+        if (!m->has_hash_base)
+            continue;
+        tl_bytes_view partition = tl_bytes_view_of(m->partition);
+        if (last.data == NULL || !tl_bytes_equal(last, partition))
+            digest = tl_hash_index__digest(indexes, partition);
+        last = partition;
+        if (digest == m->hash_base)
+            continue;
+        TL_CLEANUP(tl_freep) char *text = NULL;
+        (void)partition_text(table, partition, &text, NULL); /* only a message */
+        return CONFLICT("Keys of partition '%s' got their buckets from another writer meanwhile: a table with dynamic buckets can be "
+                        "written by one job at a time. Give up committing.",
+                        text == NULL ? "" : text);
+    }
+    return TL_OK;
+}
+
 /* ---- files ---- */
 
 typedef struct live {

@@ -207,7 +207,6 @@ tl_status tl_table__check_writable(const tl_table *table, tl_error *err)
     const char *missing = NULL;
     char name[256];
     if (table->bucket_mode == TL_BUCKETS_DYNAMIC) {
-        missing = "writing dynamic buckets (bucket = -1 with a primary key)";
         for (int32_t i = 0; i < table->schema->n_partition_keys; i++) {
             bool in_key = false;
             for (int32_t k = 0; k < table->schema->n_primary_keys; k++)

@@ -259,6 +259,7 @@ void tl_changes_deinit(tl_changes *changes);
 /** One snapshot to make. */
 typedef struct tl_attempt {
     tl_table *table;
+    const tl_commit_messages *hash_bases; /* messages whose hash_base must still hold; NULL: none */
     const char *user;
     int64_t identifier;
     int64_t watermark;
@@ -292,6 +293,9 @@ tl_status tl_commit__check(tl_table *table, const tl_entries *base, const tl_ent
  */
 tl_status tl_commit__check_vectors(tl_table *table, const tl_entries *base, const tl_entries *delta, const tl_index_entries *old,
                                    const tl_index_entries *changes, tl_error *err);
+/** Keys got their buckets by the hash indexes that were there: TL_E_CONFLICT if others changed those of a partition since, and a key
+    may have two buckets. The reference does not look. */
+tl_status tl_commit__check_hash_bases(tl_table *table, const tl_index_entries *indexes, const tl_commit_messages *messages, tl_error *err);
 /** Whether key ranges of two of the files meet. */
 tl_status tl_commit__overlap(tl_table *table, const tl_manifest_entry *const *entries, size_t n, bool *overlap, tl_error *err);
 
@@ -318,6 +322,9 @@ void tl_indexes__remove(tl_table *table, tl_bytes_view partition, int32_t bucket
 /** What is there after the changes. TL_E_CONFLICT if they do not fit. `out` must be empty. */
 tl_status tl_indexes__combine(const tl_table *table, const tl_index_entries *old, const tl_index_entries *changes, tl_index_entries *out,
                               tl_error *err);
+
+/** Digest of the hash indexes of a partition (hash_index.c). */
+uint64_t tl_hash_index__digest(const tl_index_entries *indexes, tl_bytes_view partition);
 
 /** Partition predicate of a static spec (column -> text; the default name is NULL), bound to the partition type. */
 tl_status tl_table__partition_predicate(tl_table *table, const tl_options *spec, tl_predicate **out, tl_error *err);

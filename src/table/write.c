@@ -24,9 +24,9 @@ struct tl_table_writer {
     size_t n;
     size_t cap;
     tl_map index; /* (bucket, partition) -> position + 1 */
-    int64_t known; /* latest snapshot that the open writers reflect; meaningless if n == 0 */
-    bool stale;
     tl_vectors vectors; /* deletion vectors of the snapshot that buckets are being opened from */
+    tl_hash_index *hashes; /* NULL: buckets are not dynamic */
+    tl_write_view view;
     int64_t round;          /* of prepares */
     int64_t last_committed; /* the last round that became a snapshot */
 };
@@ -48,6 +48,8 @@ tl_status tl_table_writer_create(tl_table *table, const tl_write_options *option
     if (options != NULL)
         w->options = *options;
     tl_status status = tl_row_rules_create(table, &w->rules, err);
+    if (status == TL_OK && table->bucket_mode == TL_BUCKETS_DYNAMIC)
+        status = tl_hash_index_create(table, &w->view, w->options.ignore_previous, &w->hashes, err);
     if (status != TL_OK) {
         tl_table_writer_free(w);
         return status;
@@ -69,6 +71,8 @@ static void close_all(tl_table_writer *w)
     w->n = 0;
     tl_map_deinit(&w->index);
     w->index = (tl_map){0};
+    tl_hash_index_clear(w->hashes);
+    w->view = (tl_write_view){0};
 }
 
 void tl_table_writer_free(tl_table_writer *w)
@@ -77,6 +81,7 @@ void tl_table_writer_free(tl_table_writer *w)
         return;
     close_all(w);
     tl_vectors__deinit(&w->vectors);
+    tl_hash_index_free(w->hashes);
     tl_free(w->buckets);
     tl_row_rules_deinit(&w->rules);
     tl_free(w);
@@ -156,16 +161,23 @@ static tl_status check_total(const tl_table_writer *w, const tl_manifest_entry *
                         partitioned ? "partition " : "table", partitioned ? text : "", table->n_buckets, entry->total_buckets);
 }
 
+tl_status tl_write_view_latest(tl_write_view *view, tl_table *table, tl_snapshot **out, tl_error *err)
+{
+    TL_TRY(tl_table__latest(table->fs, &table->paths, out, err));
+    int64_t id = *out == NULL ? 0 : (*out)->id;
+    if (!view->used)
+        view->known = id;
+    else if (id != view->known)
+        view->stale = true;
+    view->used = true;
+    return TL_OK;
+}
+
 /* Live files of the partitions in the latest snapshot. Writers that are open already reflect an older one if it moved on. */
 static tl_status load_live(tl_table_writer *w, const tl_map *partitions, tl_entries *out, tl_error *err)
 {
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *latest = NULL;
-    TL_TRY(tl_table__latest(w->table->fs, &w->table->paths, &latest, err));
-    int64_t id = latest == NULL ? 0 : latest->id;
-    if (w->n == 0)
-        w->known = id;
-    else if (id != w->known)
-        w->stale = true;
+    TL_TRY(tl_write_view_latest(&w->view, w->table, &latest, err));
     tl_vectors__deinit(&w->vectors);
     w->vectors = (tl_vectors){0};
     if (latest == NULL || w->options.ignore_previous)
@@ -278,7 +290,7 @@ tl_status tl_table_writer_write(tl_table_writer *w, const tl_batch *batch, tl_er
     tl_batch *rows = NULL;
     TL_TRY(tl_row_rules_apply(&w->rules, batch, &rows, err));
     tl_bucket_parts parts;
-    TL_TRY(tl_split_by_bucket(w->table, rows, &parts, err));
+    TL_TRY(tl_split_by_bucket(w->table, w->hashes, rows, &parts, err));
     tl_status status = write_parts(w, &parts, err);
     tl_bucket_parts_deinit(&parts);
     return status;
@@ -364,6 +376,41 @@ static tl_status run_prepares(tl_table_writer *w, prepare_task *tasks, tl_error 
     return run_all(w, prepare_bucket, tasks, err);
 }
 
+typedef struct bucket_messages {
+    const tl_table_writer *writer;
+    prepare_task *tasks;
+    tl_buf key;
+} bucket_messages;
+
+static tl_commit_message *message_of(void *ctx, tl_bytes_view partition, int32_t bucket)
+{
+    bucket_messages *m = ctx;
+    open_bucket *b = bucket_key(&m->key, partition, bucket) == TL_OK ? find_bucket(m->writer, &m->key) : NULL;
+    if (b == NULL)
+        return NULL;
+    tl_commit_message *msg = &m->tasks[b - m->writer->buckets].message;
+    if (msg->partition.data == NULL) { /* nothing else happened */
+        msg->bucket = bucket;
+        msg->total_buckets = -1;
+        if (tl_bytes_dup(partition, &msg->partition) != TL_OK)
+            return NULL;
+    }
+    return msg;
+}
+
+static tl_status prepare_hashes(tl_table_writer *w, prepare_task *tasks, tl_error *err)
+{
+    bucket_messages messages = {.writer = w, .tasks = tasks};
+    tl_status status = tl_hash_index_prepare(w->hashes, message_of, &messages, err);
+    tl_buf_deinit(&messages.key);
+    for (size_t i = 0; i < w->n; i++) {
+        tl_commit_message *msg = &tasks[i].message;
+        if (!tl_commit_message_empty(msg))
+            msg->has_hash_base = tl_hash_index_base(w->hashes, tl_bytes_view_of(msg->partition), &msg->hash_base);
+    }
+    return status;
+}
+
 tl_status tl_table_writer_prepare(tl_table_writer *w, bool wait_compaction, tl_commit_messages *out, tl_error *err)
 {
     prepare_task *tasks = tl_calloc(w->n + 1, sizeof *tasks);
@@ -376,6 +423,8 @@ tl_status tl_table_writer_prepare(tl_table_writer *w, bool wait_compaction, tl_c
         tasks[i] = (prepare_task){.bucket = &w->buckets[i], .wait = wait_compaction};
     if (status == TL_OK)
         status = run_prepares(w, tasks, err);
+    if (status == TL_OK && w->hashes != NULL)
+        status = prepare_hashes(w, tasks, err);
     for (size_t i = 0; tasks != NULL && messages.items != NULL && i < w->n; i++) {
         if (tl_commit_message_empty(&tasks[i].message)) {
             tl_commit_message_deinit(&tasks[i].message);
@@ -436,20 +485,22 @@ tl_status tl_table_writer_committed(tl_table_writer *w, const tl_commit_result *
 {
     if (result->snapshots > 0) {
         /* Ours follow directly on what we knew, or others came in between. */
-        if (result->snapshot_id - result->snapshots != w->known)
-            w->stale = true;
-        w->known = result->snapshot_id;
+        if (result->snapshot_id - result->snapshots != w->view.known)
+            w->view.stale = true;
+        w->view.known = result->snapshot_id;
     } else if (result->snapshot_id > 0) {
-        w->stale = true; /* it had been committed before, by another writer */
+        w->view.stale = true; /* it had been committed before, by another writer */
     }
     if (result->compaction_dropped || w->options.ignore_previous)
-        w->stale = true;
-    if (w->stale) {
+        w->view.stale = true;
+    if (w->view.stale) {
         close_all(w);
-        w->stale = false;
         return TL_OK;
     }
     tl_status status = close_idle(w, err);
+    if (status == TL_OK && w->hashes != NULL)
+        status = tl_hash_index_close_idle(w->hashes, /* keep_rounds= */ 1, err);
+    w->view.used = w->n > 0 || tl_hash_index_partitions(w->hashes) > 0;
     if (result->snapshots > 0)
         w->last_committed = w->round;
     return status;

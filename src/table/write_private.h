@@ -21,6 +21,38 @@ void tl_row_rules_deinit(tl_row_rules *rules); /* works on a half-built object *
 /** The rows to write: checked, with defaults and kinds, without those that are ignored. */
 tl_status tl_row_rules_apply(const tl_row_rules *rules, const tl_batch *batch, tl_batch **out, tl_error *err);
 
+/* ---- what a writer started from (write.c) ---- */
+
+/** The snapshot that buckets and indexes of a writer reflect. They are opened when rows come; if the latest snapshot moved on in
+    between, what is open is stale once the writer has committed. */
+typedef struct tl_write_view {
+    bool used;     /* something is open */
+    bool stale;
+    int64_t known; /* 0: no snapshot; meaningless if !used */
+} tl_write_view;
+/** The latest snapshot (NULL: none), to open something from. */
+tl_status tl_write_view_latest(tl_write_view *view, tl_table *table, tl_snapshot **out, tl_error *err);
+
+/* ---- buckets of keys where they are dynamic (hash_index.c) ---- */
+
+typedef struct tl_hash_index tl_hash_index;
+/** `view` must outlive it. `ignore_previous`: an overwrite, which starts without keys. */
+tl_status tl_hash_index_create(tl_table *table, tl_write_view *view, bool ignore_previous, tl_hash_index **out, tl_error *err);
+void tl_hash_index_free(tl_hash_index *index);
+/** Forget everything: the partitions are loaded anew when rows come. */
+void tl_hash_index_clear(tl_hash_index *index);
+size_t tl_hash_index_partitions(const tl_hash_index *index);
+/** Buckets of rows, from hashes of their trimmed primary keys and their partition rows (`offsets` NULL: unpartitioned). */
+tl_status tl_hash_index_assign(tl_hash_index *index, const int32_t *hashes, int64_t n_rows, const tl_buf *rows, const int64_t *offsets,
+                               int32_t *buckets, tl_error *err);
+typedef tl_commit_message *(*tl_message_fn)(void *ctx, tl_bytes_view partition, int32_t bucket);
+/** Write the indexes of buckets that got keys, into the buckets' messages. What was written before a failure is in the messages. */
+tl_status tl_hash_index_prepare(tl_hash_index *index, tl_message_fn message, void *ctx, tl_error *err);
+/** Digest of the index files that the partition's keys got their buckets by, before the last prepare; false if none were asked. */
+bool tl_hash_index_base(const tl_hash_index *index, tl_bytes_view partition, uint64_t *base);
+/** Forget partitions that were not asked for in the last `keep_rounds` prepares. */
+tl_status tl_hash_index_close_idle(tl_hash_index *index, int64_t keep_rounds, tl_error *err);
+
 /* ---- rows by bucket (write_split.c) ---- */
 
 /** One bucket's rows of a batch. */
@@ -34,7 +66,10 @@ typedef struct tl_bucket_parts {
     size_t n;
 } tl_bucket_parts;
 void tl_bucket_parts_deinit(tl_bucket_parts *parts);
-/** Split a batch by partition and bucket; takes `batch` over, also on failure. Rows keep their order within a bucket. */
-tl_status tl_split_by_bucket(const tl_table *table, tl_batch *batch, tl_bucket_parts *out, tl_error *err);
+/** Split a batch by partition and bucket; takes `batch` over, also on failure. Rows keep their order within a bucket. `index`: of
+    tables with dynamic buckets, NULL for others. */
+tl_status tl_split_by_bucket(const tl_table *table, tl_hash_index *index, tl_batch *batch, tl_bucket_parts *out, tl_error *err);
+/** A partition's row as it is stored, arity in front. */
+tl_status tl_partition_with_arity(const tl_table *table, tl_bytes_view row, tl_bytes *out);
 
 #endif

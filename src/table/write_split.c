@@ -56,8 +56,11 @@ static tl_status add_group(grouping *g, int64_t row, uint32_t *out)
 }
 
 /* Without partitions a bucket number is all there is: groups are found in an array. */
-static tl_status group_by_bucket(grouping *g, const int32_t *buckets, int32_t n_buckets)
+static tl_status group_by_bucket(grouping *g, const int32_t *buckets)
 {
+    int32_t n_buckets = 1;
+    for (int64_t i = 0; i < g->n_rows; i++)
+        n_buckets = TL_MAX(n_buckets, buckets[i] + 1);
     TL_CLEANUP(tl_freep) uint32_t *of_bucket = tl_calloc((size_t)n_buckets, sizeof *of_bucket); /* group + 1 */
     if (of_bucket == NULL)
         return TL_E_NOMEM;
@@ -109,8 +112,24 @@ static tl_status group_by_partition(grouping *g, const int32_t *buckets, const t
     return status;
 }
 
-static tl_status assign_buckets(const tl_table *table, const tl_batch *batch, int32_t *buckets, tl_error *err)
+static tl_status dynamic_buckets(const tl_table *table, tl_hash_index *index, const tl_batch *batch, const tl_buf *rows, const int64_t *offsets,
+                                 int32_t *buckets, tl_error *err)
 {
+    TL_CLEANUP(tl_freep) int32_t *hashes = tl_alloc((size_t)batch->n_rows * sizeof *hashes);
+    TL_CLEANUP(tl_freep) const tl_column **cols = tl_calloc((size_t)table->n_keys, sizeof *cols);
+    if (hashes == NULL || cols == NULL)
+        return tl_nomem(err, "buckets");
+    for (int32_t i = 0; i < table->n_keys; i++)
+        cols[i] = batch->cols[table->key_idx[i]];
+    TL_TRY(tl_bucket_hash(cols, table->n_keys, batch->n_rows, hashes, err));
+    return tl_hash_index_assign(index, hashes, batch->n_rows, rows, offsets, buckets, err);
+}
+
+static tl_status assign_buckets(const tl_table *table, tl_hash_index *index, const tl_batch *batch, const tl_buf *rows, const int64_t *offsets,
+                                int32_t *buckets, tl_error *err)
+{
+    if (index != NULL)
+        return dynamic_buckets(table, index, batch, rows, offsets, buckets, err);
     if (table->bucket_mode != TL_BUCKETS_FIXED) {
         memset(buckets, 0, (size_t)batch->n_rows * sizeof *buckets); /* unaware: everything lies in bucket 0 */
         return TL_OK;
@@ -133,18 +152,25 @@ static tl_status partition_rows(const tl_table *table, const tl_batch *batch, tl
     return tl_binary_rows(cols, table->n_partition, batch->n_rows, rows, offsets, err);
 }
 
-/* The stored form of a partition: arity in front, also where there is no column at all. */
+tl_status tl_partition_with_arity(const tl_table *table, tl_bytes_view row, tl_bytes *out)
+{
+    out->data = tl_alloc(4 + row.len);
+    if (out->data == NULL)
+        return TL_E_NOMEM;
+    out->len = 4 + row.len;
+    tl_write_be32(out->data, (uint32_t)table->n_partition);
+    memcpy(out->data + 4, row.data, row.len);
+    return TL_OK;
+}
+
+/* The stored form of a partition, also where there is no column at all. */
 static tl_status partition_of(const tl_table *table, const tl_buf *rows, const int64_t *offsets, uint32_t row, tl_bytes *out)
 {
     static const uint8_t none[8];
-    size_t len = offsets == NULL ? sizeof none : (size_t)(offsets[row + 1] - offsets[row]);
-    out->data = tl_alloc(4 + len);
-    if (out->data == NULL)
-        return TL_E_NOMEM;
-    out->len = 4 + len;
-    tl_write_be32(out->data, (uint32_t)table->n_partition);
-    memcpy(out->data + 4, offsets == NULL ? none : rows->data + offsets[row], len);
-    return TL_OK;
+    tl_bytes_view view = {none, sizeof none};
+    if (offsets != NULL)
+        view = (tl_bytes_view){rows->data + offsets[row], (size_t)(offsets[row + 1] - offsets[row])};
+    return tl_partition_with_arity(table, view, out);
 }
 
 /* Row numbers sorted by group, stable; starts[g] is where group g begins. */
@@ -188,7 +214,7 @@ static tl_status cut(const tl_table *table, tl_batch **batch, const grouping *g,
     return TL_OK;
 }
 
-tl_status tl_split_by_bucket(const tl_table *table, tl_batch *batch_take, tl_bucket_parts *out, tl_error *err)
+tl_status tl_split_by_bucket(const tl_table *table, tl_hash_index *index, tl_batch *batch_take, tl_bucket_parts *out, tl_error *err)
 {
     TL_CLEANUP(tl_batch_freep) tl_batch *batch = batch_take;
     *out = (tl_bucket_parts){0};
@@ -202,12 +228,12 @@ tl_status tl_split_by_bucket(const tl_table *table, tl_batch *batch_take, tl_buc
     tl_status status = TL_OK;
     if (buckets == NULL || g.group_of == NULL || (table->n_partition > 0 && offsets == NULL))
         status = tl_nomem(err, "buckets");
-    if (status == TL_OK)
-        status = assign_buckets(table, batch, buckets, err);
     if (status == TL_OK && table->n_partition > 0)
         status = partition_rows(table, batch, &rows, offsets, err);
+    if (status == TL_OK)
+        status = assign_buckets(table, index, batch, &rows, offsets, buckets, err);
     if (status == TL_OK) {
-        status = table->n_partition == 0 ? group_by_bucket(&g, buckets, TL_MAX(table->n_buckets, 1))
+        status = table->n_partition == 0 ? group_by_bucket(&g, buckets)
                                          : group_by_partition(&g, buckets, &rows, offsets);
         if (status != TL_OK)
             status = tl_nomem(err, "buckets");
