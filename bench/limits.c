@@ -42,8 +42,8 @@ static void done(const measure *start, const char *what, int rep, int64_t rows)
 static size_t transpose(const order_record *r, int64_t n, uint8_t *out)
 {
     uint8_t *at = out;
-#define COLUMN(FIELD)                                                                                                            \
-    for (int64_t i = 0; i < n; i++, at += sizeof r->FIELD)                                                                       \
+#define COLUMN(FIELD)                                      \
+    for (int64_t i = 0; i < n; i++, at += sizeof r->FIELD) \
     memcpy(at, &r[i].FIELD, sizeof r->FIELD)
     COLUMN(order_id);
     COLUMN(amount);
@@ -90,7 +90,8 @@ static void compression(const uint8_t *columns, size_t n, uint8_t *back, int rep
     ZSTD_DCtx *d = ZSTD_createDCtx();
     measure start = measure_start();
     for (size_t p = 0; p < pages; p++)
-        sizes[p] = ZSTD_compressCCtx(c, packed + p * bound, bound, columns + p * PAGE, n - p * PAGE < PAGE ? n - p * PAGE : PAGE, 1);
+        sizes[p] =
+            ZSTD_compressCCtx(c, packed + p * bound, bound, columns + p * PAGE, n - p * PAGE < PAGE ? n - p * PAGE : PAGE, 1);
     done(&start, "zstd compress", rep, rows);
     start = measure_start();
     for (size_t p = 0; p < pages; p++)
