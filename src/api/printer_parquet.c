@@ -80,7 +80,7 @@ tl_status tl_printer__parquet_start(tidelake_printer *p, tl_error *err)
     parquet_state *state = p->state = tl_calloc(1, sizeof *state);
     if (state == NULL)
         return tl_nomem(err, "printer");
-    state->fs = (tl_fs){&output_ops, 1};
+    state->fs = (tl_fs){.ops = &output_ops, .refs = 1};
     state->printer = p;
     TL_TRY(tl_printer__full_type(p, &state->type, err));
     int32_t *ids = tl_alloc(sizeof *ids * ((size_t)state->type->n_fields + 1));

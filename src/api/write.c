@@ -197,6 +197,8 @@ tl_status tidelake_writer_prepare(tidelake_writer *w, tidelake_bytes **out, size
     TL_TRY(prepare(w, &messages, err));
     tl_buf *pieces = tl_calloc(messages.n + 1, sizeof *pieces);
     tl_status status = pieces == NULL ? tl_nomem(err, "messages") : TL_OK;
+    if (status == TL_OK)
+        status = tl_fs_flush(tl_table_config(w->target)->fs, err); /* the messages may outlive this process, and so must their files */
     for (size_t i = 0; i < messages.n && status == TL_OK; i++)
         status = tl_commit_message_serialize(&messages.items[i], &pieces[i], err);
     if (status == TL_OK)

@@ -213,6 +213,10 @@ tl_status tl_fs_fault(tl_fs *inner, tl_fault_plan *plan, tl_fs **out, tl_error *
     fs->base.refs = 1;
     fs->inner = tl_fs_ref(inner);
     fs->plan = plan;
-    *out = &fs->base;
-    return TL_OK;
+    tl_status status = tl_io__finished_create(&fs->base, err);
+    if (status != TL_OK)
+        tl_fs_unref(&fs->base);
+    else
+        *out = &fs->base;
+    return status;
 }

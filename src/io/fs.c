@@ -40,8 +40,10 @@ tl_fs *tl_fs_ref(tl_fs *fs)
 
 void tl_fs_unref(tl_fs *fs)
 {
-    if (fs != NULL && __atomic_sub_fetch(&fs->refs, 1, __ATOMIC_ACQ_REL) == 0)
-        fs->ops->free(fs);
+    if (fs == NULL || __atomic_sub_fetch(&fs->refs, 1, __ATOMIC_ACQ_REL) != 0)
+        return;
+    tl_io__finished_free(fs);
+    fs->ops->free(fs);
 }
 
 tl_status tl_fs_open_read(tl_fs *fs, const char *path, tl_file **out, tl_error *err)
@@ -88,6 +90,7 @@ tl_status tl_fs_mkdirs(tl_fs *fs, const char *path, tl_error *err)
 
 tl_status tl_fs_remove(tl_fs *fs, const char *path, tl_error *err)
 {
+    tl_io__finished_forget(fs, path);
     return fs->ops->remove(fs, path, err);
 }
 
@@ -185,31 +188,87 @@ static tl_status parent_of(const char *path, char **out, tl_error *err)
     return *out == NULL ? tl_nomem(err, "path") : TL_OK;
 }
 
-tl_status tl_fs_publish(tl_fs *fs, const char *path, tl_bytes_view content, bool replace, tl_error *err)
+/* ---- publishing ---- */
+
+void tl_staged_deinit(tl_fs *fs, tl_staged *staged)
+{
+    if (staged->temp != NULL)
+        (void)tl_fs_remove(fs, staged->temp, NULL); /* an orphan at worst; missing if it was published */
+    tl_free(staged->temp);
+    tl_free(staged->path);
+    *staged = (tl_staged){0};
+}
+
+/* A new file beside the path, not finished. */
+static tl_status write_temp(tl_fs *fs, const char *path, tl_bytes_view content, tl_file **out, tl_staged *staged, tl_error *err)
 {
     TL_CLEANUP(tl_freep) char *parent = NULL;
     TL_TRY(parent_of(path, &parent, err));
     char uuid[37];
     tl_uuid(uuid);
-    TL_CLEANUP(tl_freep) char *temp = tl_strf("%s/.%s.%s.tmp", parent, tl_path_base(path), uuid);
+    staged->path = tl_strdup(path);
+    char *temp = staged->path == NULL ? NULL : tl_strf("%s/.%s.%s.tmp", parent, tl_path_base(path), uuid);
     if (temp == NULL)
         return tl_nomem(err, "path");
-    tl_file *file;
-    TL_TRY(tl_fs_create(fs, temp, &file, err));
-    tl_status status = tl_file_write(file, content.data, content.len, err);
-    if (status == TL_OK)
-        status = tl_file_sync(file, err);
-    tl_status closed = tl_file_close(file, status == TL_OK ? err : NULL);
-    if (status == TL_OK)
-        status = closed;
-    if (status == TL_OK)
-        status = tl_fs_rename(fs, temp, path, replace, err);
+    tl_status status = tl_fs_create(fs, temp, out, err);
     if (status != TL_OK) {
-        (void)tl_fs_remove(fs, temp, NULL); /* the error that counts is the one before */
+        tl_free(temp);
         return status;
     }
+    staged->temp = temp;
+    status = tl_file_write(*out, content.data, content.len, err);
+    if (status != TL_OK)
+        (void)tl_file_close(*out, NULL); /* the error that counts is the one before */
+    return status;
+}
+
+tl_status tl_fs_stage(tl_fs *fs, const char *path, tl_bytes_view content, tl_staged *out, tl_error *err)
+{
+    tl_staged staged = {0};
+    tl_file *file = NULL;
+    tl_status status = write_temp(fs, path, content, &file, &staged, err);
+    if (status == TL_OK)
+        status = tl_file_finish(file, err);
+    if (status != TL_OK)
+        tl_staged_deinit(fs, &staged);
+    else
+        *out = staged;
+    return status;
+}
+
+tl_status tl_fs_publish_staged(tl_fs *fs, const tl_staged *staged, bool replace, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) char *parent = NULL;
+    TL_TRY(parent_of(staged->path, &parent, err));
+    TL_TRY(tl_fs_rename(fs, staged->temp, staged->path, replace, err));
     return fs->ops->sync_dir(fs, parent, err);
 }
+
+tl_status tl_fs_publish(tl_fs *fs, const char *path, tl_bytes_view content, bool replace, tl_error *err)
+{
+    tl_staged staged = {0};
+    TL_TRY(tl_fs_stage(fs, path, content, &staged, err));
+    tl_status status = tl_fs_flush(fs, err);
+    if (status == TL_OK)
+        status = tl_fs_publish_staged(fs, &staged, replace, err);
+    tl_staged_deinit(fs, &staged);
+    return status;
+}
+
+tl_status tl_fs_replace_hint(tl_fs *fs, const char *path, tl_bytes_view content, tl_error *err)
+{
+    tl_staged staged = {0};
+    tl_file *file = NULL;
+    tl_status status = write_temp(fs, path, content, &file, &staged, err);
+    if (status == TL_OK)
+        status = tl_file_close(file, err);
+    if (status == TL_OK)
+        status = tl_fs_rename(fs, staged.temp, path, /* replace= */ true, err);
+    tl_staged_deinit(fs, &staged);
+    return status;
+}
+
+/* ---- paths ---- */
 
 char *tl_path_join(const char *a, const char *b)
 {

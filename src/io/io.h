@@ -11,6 +11,7 @@
 
 typedef struct tl_fs tl_fs;
 typedef struct tl_file tl_file;
+typedef struct tl_finished tl_finished;
 
 typedef struct tl_stat {
     bool is_dir;
@@ -43,6 +44,9 @@ typedef struct tl_fs_ops {
     tl_status (*read_at)(tl_file *file, int64_t offset, void *buf, size_t bytes, tl_error *err);
     tl_status (*write)(tl_file *file, const void *data, size_t bytes, tl_error *err);
     tl_status (*sync)(tl_file *file, tl_error *err);
+    /* Begin to write what the file holds, so that sync() waits less; NULL: there is nothing to begin. */
+    void (*start_sync)(tl_file *file);
+    int sync_threads; /* how many sync() at a time pay; 0 and 1: one after the other */
     tl_status (*close)(tl_file *file, tl_error *err); /* frees also on failure */
     /* Whole file mapped for reading, NULL if this file system cannot; valid until close. */
     const uint8_t *(*map)(tl_file *file, int64_t *bytes);
@@ -51,6 +55,7 @@ typedef struct tl_fs_ops {
 struct tl_fs {
     const tl_fs_ops *ops;
     int refs;
+    tl_finished *finished; /* files that wait for tl_fs_flush(); NULL: each is synced when it is finished */
 };
 struct tl_file {
     tl_fs *fs; /* its ops serve the file */
@@ -78,12 +83,34 @@ tl_status tl_file_read_at(tl_file *file, int64_t offset, void *buf, size_t bytes
 tl_status tl_file_write(tl_file *file, const void *data, size_t bytes, tl_error *err);
 tl_status tl_file_sync(tl_file *file, tl_error *err);
 tl_status tl_file_close(tl_file *file, tl_error *err); /* NULL is fine */
+/**
+ * Close a file that is complete, also on failure. It is durable when the next tl_fs_flush() of its file system has succeeded, at
+ * the latest before anything is published through it.
+ */
+tl_status tl_file_finish(tl_file *file, tl_error *err);
+/** Make every finished file durable. A file that cannot be synced lets this fail, now and later, until it is removed. */
+tl_status tl_fs_flush(tl_fs *fs, tl_error *err);
 const uint8_t *tl_file_map(tl_file *file, int64_t *bytes);
 
 /** Whole file of at most `bytes_max` bytes (TL_E_LIMIT above). */
 tl_status tl_fs_read_all(tl_fs *fs, const char *path, int64_t bytes_max, tl_bytes *out, tl_error *err);
-/** Write to `.NAME.UUID.tmp` beside it, sync, then rename; TL_E_EXISTS if it exists and !replace. Java: FileIO#tryToWriteAtomic. */
+/**
+ * Write to `.NAME.UUID.tmp` beside it, flush (this and all finished files), then rename and sync the folder; TL_E_EXISTS if it
+ * exists and !replace. Java: FileIO#tryToWriteAtomic.
+ */
 tl_status tl_fs_publish(tl_fs *fs, const char *path, tl_bytes_view content, bool replace, tl_error *err);
+/** The two halves of it: what can fail without a trace, and the one step that counts. */
+typedef struct tl_staged {
+    char *temp;
+    char *path;
+} tl_staged;
+/** Write the temporary file and finish it. Nothing is durable before tl_fs_flush(). */
+tl_status tl_fs_stage(tl_fs *fs, const char *path, tl_bytes_view content, tl_staged *out, tl_error *err);
+/** Rename and sync the folder. The caller has flushed since; tl_staged_deinit() afterwards in any case. */
+tl_status tl_fs_publish_staged(tl_fs *fs, const tl_staged *staged, bool replace, tl_error *err);
+void tl_staged_deinit(tl_fs *fs, tl_staged *staged); /* removes a temporary file that was not published */
+/** Replace a small file in one step, readers see the old or the new one. Not durable: for hints that can be found out anew. */
+tl_status tl_fs_replace_hint(tl_fs *fs, const char *path, tl_bytes_view content, tl_error *err);
 
 /* Paths. */
 char *tl_path_join(const char *a, const char *b); /* tl_free; NULL if out of memory */

@@ -247,6 +247,11 @@ static tl_status local_sync(tl_file *file, tl_error *err)
     return TL_OK;
 }
 
+static void local_start_sync(tl_file *file)
+{
+    (void)sync_file_range(((local_file *)file)->fd, 0, 0, SYNC_FILE_RANGE_WRITE); /* the sync will tell what went wrong */
+}
+
 static tl_status local_close(tl_file *file, tl_error *err)
 {
     local_file *local = (local_file *)file;
@@ -292,6 +297,8 @@ static const tl_fs_ops local_ops = {
     .read_at = local_read_at,
     .write = local_write,
     .sync = local_sync,
+    .start_sync = local_start_sync,
+    .sync_threads = 8,
     .close = local_close,
     .map = local_map,
 };
@@ -303,6 +310,10 @@ tl_status tl_fs_local(tl_fs **out, tl_error *err)
         return tl_nomem(err, "file system");
     fs->ops = &local_ops;
     fs->refs = 1;
-    *out = fs;
-    return TL_OK;
+    tl_status status = tl_io__finished_create(fs, err);
+    if (status != TL_OK)
+        tl_fs_unref(fs);
+    else
+        *out = fs;
+    return status;
 }

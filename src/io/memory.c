@@ -352,8 +352,12 @@ tl_status tl_fs_memory(tl_fs **out, tl_error *err)
     mem->base.ops = &memory_ops;
     mem->base.refs = 1;
     pthread_mutex_init(&mem->lock, NULL);
-    *out = &mem->base;
-    return TL_OK;
+    tl_status status = tl_io__finished_create(&mem->base, err);
+    if (status != TL_OK)
+        tl_fs_unref(&mem->base);
+    else
+        *out = &mem->base;
+    return status;
 }
 
 bool tl_fs__is_memory(const tl_fs *fs)

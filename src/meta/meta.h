@@ -107,9 +107,15 @@ tl_status tl_snapshot_latest_id(tl_fs *fs, const tl_paths *paths, int64_t *out, 
 tl_status tl_snapshot_earliest_id(tl_fs *fs, const tl_paths *paths, int64_t *out, tl_error *err);
 /** All ids, ascending (tl_free). Names that do not parse are left out. */
 tl_status tl_snapshot_list(tl_fs *fs, const tl_paths *paths, int64_t **ids, size_t *n, tl_error *err);
-/** Publish snapshot-ID; TL_E_CONFLICT (retryable) if that id exists. Then LATEST, best effort. */
-tl_status tl_snapshot_publish(tl_fs *fs, const tl_paths *paths, const tl_snapshot *snap, tl_error *err);
-tl_status tl_hint_write(tl_fs *fs, const tl_paths *paths, const char *name, int64_t id, tl_error *err);
+/** Write snapshot-ID under a temporary name: nothing is visible yet. Released with tl_staged_deinit(). */
+tl_status tl_snapshot_stage(tl_fs *fs, const tl_paths *paths, const tl_snapshot *snap, tl_staged *out, tl_error *err);
+/** Publish it, after tl_fs_flush(); TL_E_CONFLICT (retryable) if that id exists. Then LATEST, best effort. */
+tl_status tl_snapshot_publish(tl_fs *fs, const tl_paths *paths, int64_t id, const tl_staged *staged, tl_error *err);
+/**
+ * Hints are checked by those who read them and need not survive a power cut, but for a LATEST that goes back: the reference
+ * believes it when it is too high.
+ */
+tl_status tl_hint_write(tl_fs *fs, const tl_paths *paths, const char *name, int64_t id, bool durable, tl_error *err);
 
 tl_status tl_tag_read(tl_fs *fs, const tl_paths *paths, const char *name, tl_snapshot **out, tl_error *err); /* TL_E_NOT_FOUND */
 tl_status tl_tag_publish(tl_fs *fs, const tl_paths *paths, const char *name, const tl_snapshot *snap, bool replace, tl_error *err);

@@ -93,28 +93,35 @@ tl_status tl_snapshot_list(tl_fs *fs, const tl_paths *paths, int64_t **ids, size
     return tl_meta__list_ids(fs, paths, "snapshot", "snapshot-", ids, n, err);
 }
 
-tl_status tl_hint_write(tl_fs *fs, const tl_paths *paths, const char *name, int64_t id, tl_error *err)
+tl_status tl_hint_write(tl_fs *fs, const tl_paths *paths, const char *name, int64_t id, bool durable, tl_error *err)
 {
     TL_CLEANUP(tl_freep) char *path = tl_paths_hint(paths, name);
     if (path == NULL)
         return tl_nomem(err, "hint");
     char text[24];
     int len = snprintf(text, sizeof text, "%lld", (long long)id);
-    return tl_fs_publish(fs, path, (tl_bytes_view){(const uint8_t *)text, (size_t)len}, /* replace= */ true, err);
+    tl_bytes_view content = {(const uint8_t *)text, (size_t)len};
+    return durable ? tl_fs_publish(fs, path, content, /* replace= */ true, err) : tl_fs_replace_hint(fs, path, content, err);
 }
 
-tl_status tl_snapshot_publish(tl_fs *fs, const tl_paths *paths, const tl_snapshot *snap, tl_error *err)
+tl_status tl_snapshot_stage(tl_fs *fs, const tl_paths *paths, const tl_snapshot *snap, tl_staged *out, tl_error *err)
 {
     TL_CLEANUP(tl_freep) char *path = tl_paths_snapshot(paths, snap->id);
     if (path == NULL)
         return tl_nomem(err, "snapshot");
     tl_bytes text = {0};
     TL_TRY(tl_snapshot_format(snap, &text, err));
-    tl_status status = tl_fs_publish(fs, path, tl_bytes_view_of(text), /* replace= */ false, err);
+    tl_status status = tl_fs_stage(fs, path, tl_bytes_view_of(text), out, err);
     tl_bytes_deinit(&text);
+    return status;
+}
+
+tl_status tl_snapshot_publish(tl_fs *fs, const tl_paths *paths, int64_t id, const tl_staged *staged, tl_error *err)
+{
+    tl_status status = tl_fs_publish_staged(fs, staged, /* replace= */ false, err);
     if (status == TL_E_EXISTS)
-        return tl_error_set(err, TL_E_CONFLICT, "snapshot %lld is there already", (long long)snap->id);
+        return tl_error_set(err, TL_E_CONFLICT, "snapshot %lld is there already", (long long)id);
     if (status == TL_OK) /* advice only: readers look for a newer snapshot than the hint says */
-        (void)tl_hint_write(fs, paths, "LATEST", snap->id, NULL);
+        (void)tl_hint_write(fs, paths, "LATEST", id, /* durable= */ false, NULL);
     return status;
 }

@@ -29,7 +29,7 @@ typedef struct rounds {
     tl_names files;      /* manifests written by this round */
     tl_names leftovers;  /* of rounds whose outcome was unclear */
     tl_names own_deltas; /* delta lists of all rounds: tells our snapshots from others */
-
+    tl_staged staged;    /* the snapshot file of this round under its temporary name */
 } rounds;
 
 static void rounds_deinit(rounds *r)
@@ -38,6 +38,7 @@ static void rounds_deinit(rounds *r)
     tl_names_deinit(&r->files);
     tl_names_deinit(&r->leftovers);
     tl_names_deinit(&r->own_deltas);
+    tl_staged_deinit(r->table->fs, &r->staged);
 }
 
 static void remove_manifests(tl_table *table, tl_names *names)
@@ -406,7 +407,7 @@ static tl_status write_indexes(rounds *r, const tl_snapshot *latest, const tl_en
     return status;
 }
 
-/* Write all manifests of the new snapshot. */
+/* Write all manifests of the new snapshot and the snapshot itself; all that it refers to, data files too, is durable then. */
 static tl_status prepare(rounds *r, const tl_snapshot *latest, const tl_entries *delta, const tl_changes *changes, tl_snapshot **out,
                          tl_error *err)
 {
@@ -420,6 +421,9 @@ static tl_status prepare(rounds *r, const tl_snapshot *latest, const tl_entries 
     if (changelog->n > 0)
         TL_TRY(write_entries(r, changelog, &snap->changelog_manifest_list, &snap->changelog_manifest_list_bytes, err));
     TL_TRY(write_indexes(r, latest, delta, changes, snap, err));
+    tl_staged_deinit(r->table->fs, &r->staged); /* of the round before */
+    TL_TRY(tl_snapshot_stage(r->table->fs, &r->table->paths, snap, &r->staged, err));
+    TL_TRY(tl_fs_flush(r->table->fs, err));
     *out = TL_STEAL(snap);
     return TL_OK;
 }
@@ -431,7 +435,7 @@ typedef enum outcome { OUTCOME_DONE, OUTCOME_LOST, OUTCOME_UNCLEAR } outcome;
 static tl_status publish(rounds *r, tl_snapshot *snap, outcome *out, tl_error *err)
 {
     TL_TRY(tl_names_add(&r->own_deltas, snap->delta_manifest_list, err));
-    tl_status status = tl_snapshot_publish(r->table->fs, &r->table->paths, snap, err);
+    tl_status status = tl_snapshot_publish(r->table->fs, &r->table->paths, snap->id, &r->staged, err);
     if (status == TL_OK) {
         *out = OUTCOME_DONE;
         return TL_OK;

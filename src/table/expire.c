@@ -192,7 +192,7 @@ static tl_status delete_snapshots(tl_table *table, const range *r, int32_t *expi
             return status;
         ++*expired;
     }
-    return tl_hint_write(table->fs, &table->paths, "EARLIEST", r->end, err);
+    return tl_hint_write(table->fs, &table->paths, "EARLIEST", r->end, /* durable= */ false, err);
 }
 
 static tl_status expire_range(tl_table *table, const range *r, int32_t *expired, tl_error *err)
@@ -225,7 +225,7 @@ static tl_status note_earliest(tl_table *table, int64_t earliest, tl_error *err)
     if (path == NULL)
         return tl_nomem(err, "path");
     TL_TRY(tl_fs_exists(table->fs, path, &exists, err));
-    return exists ? TL_OK : tl_hint_write(table->fs, &table->paths, "EARLIEST", earliest, err);
+    return exists ? TL_OK : tl_hint_write(table->fs, &table->paths, "EARLIEST", earliest, /* durable= */ false, err);
 }
 
 static tl_status expire(tl_table *table, const tl_expire_spec *spec, int32_t *expired, tl_error *err)

@@ -43,7 +43,7 @@ static tl_status roll_back(tl_table *table, const tl_snapshot *snap, tl_error *e
     TL_TRY(tl_snapshot_latest_id(table->fs, &table->paths, &last, err));
     if (first == 0 || last == 0)
         return tl_error_set(err, TL_E_NOT_FOUND, "Cannot find earliest snapshot.");
-    TL_TRY(tl_hint_write(table->fs, &table->paths, "LATEST", snap->id, err));
+    TL_TRY(tl_hint_write(table->fs, &table->paths, "LATEST", snap->id, /* durable= */ true, err));
     TL_TRY(remove_snapshots(table, TL_MAX(first, snap->id + 1), last, err));
     return remove_tags(table, snap->id, err);
 }
@@ -73,7 +73,7 @@ static tl_status to_tag(tl_table *table, const char *tag, tl_error *err)
         TL_TRY(status);
     }
     TL_TRY(roll_back(table, snap, err));
-    return alive ? TL_OK : tl_hint_write(table->fs, &table->paths, "EARLIEST", snap->id, err);
+    return alive ? TL_OK : tl_hint_write(table->fs, &table->paths, "EARLIEST", snap->id, /* durable= */ false, err);
 }
 
 /* A snapshot that only a tag keeps is rolled back to by that tag. */

@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <unistd.h>
 
 #include "io/io.h"
@@ -135,6 +136,101 @@ static void a_fault_at_any_call_leaves_no_torn_file(void **state)
     }
 }
 
+static void finish_one(tl_fs *fs, const char *path)
+{
+    tl_file *file;
+    tl_error err;
+    assert_ok(tl_fs_create(fs, path, &file, &err), &err);
+    assert_ok(tl_file_write(file, "content", 7, &err), &err);
+    assert_ok(tl_file_finish(file, &err), &err);
+}
+
+static size_t size_of(tl_fs *fs, const char *path)
+{
+    tl_stat st;
+    tl_error err;
+    assert_ok(tl_fs_stat(fs, path, &st, &err), &err);
+    return (size_t)st.bytes;
+}
+
+/* Stops the power; returns how many of the seven bytes are there afterwards. */
+static size_t after_power_cut(tl_fs *mem, tl_fs *fs, tl_fault_plan *plan, const char *path)
+{
+    tl_error err;
+    plan->kind = TL_FAULT_CRASH;
+    plan->at = plan->calls + 1;
+    assert_fails(tl_fs_mkdirs(fs, "/mem/last", &err), TL_E_IO, &err, "dead");
+    return size_of(mem, path);
+}
+
+/* A finished file is durable once something was published, also if there are more of them than a flush takes together. */
+static void publishing_makes_finished_files_durable(void **state)
+{
+    (void)state;
+    for (int published = 0; published < 2; published++) {
+        tl_fs *mem = open_fs(false), *fs;
+        tl_error err;
+        tl_fault_plan plan = {TL_FAULT_NONE, 0, 0};
+        assert_ok(tl_fs_fault(mem, &plan, &fs, &err), &err);
+        for (int i = 0; i < 100; i++) {
+            char path[32];
+            snprintf(path, sizeof path, "/mem/data-%d", i);
+            finish_one(fs, path);
+        }
+        if (published)
+            assert_ok(tl_fs_publish(fs, "/mem/snapshot-1", view("{}"), false, &err), &err);
+        assert_int_equal(after_power_cut(mem, fs, &plan, "/mem/data-0"), published ? 7 : 0);
+        tl_fs_unref(fs);
+        close_fs(mem);
+    }
+}
+
+/* The kernel reports a lost page once. Nothing may be published until the file it belongs to is gone. */
+static void a_failed_sync_is_not_forgotten(void **state)
+{
+    (void)state;
+    tl_fs *mem = open_fs(false), *fs;
+    tl_error err;
+    tl_fault_plan plan = {TL_FAULT_EIO, 0, 0};
+    assert_ok(tl_fs_fault(mem, &plan, &fs, &err), &err);
+    finish_one(fs, "/mem/a");
+    finish_one(fs, "/mem/b");
+    plan.at = plan.calls + 1;
+    assert_fails(tl_fs_flush(fs, &err), TL_E_IO, &err, "could not sync '/mem/a'");
+    assert_fails(tl_fs_publish(fs, "/mem/snapshot-1", view("{}"), false, &err), TL_E_IO, &err, "could not sync '/mem/a'");
+    bool there = true;
+    assert_ok(tl_fs_exists(mem, "/mem/snapshot-1", &there, &err), &err);
+    assert_false(there);
+    assert_ok(tl_fs_remove(fs, "/mem/a", &err), &err);
+    assert_ok(tl_fs_publish(fs, "/mem/snapshot-1", view("{}"), false, &err), &err);
+    assert_int_equal(after_power_cut(mem, fs, &plan, "/mem/b"), 7);
+    tl_fs_unref(fs);
+    close_fs(mem);
+}
+
+/* Several files on a real disk, waited for by several threads; a hint beside them. */
+static void local_files_are_flushed_together(void **state)
+{
+    (void)state;
+    tl_fs *fs = open_fs(true);
+    tl_error err;
+    for (int i = 0; i < 20; i++) {
+        TL_CLEANUP(tl_freep) char *path = tl_strf("%s/bucket-%d/data", root, i);
+        finish_one(fs, path);
+    }
+    TL_CLEANUP(tl_freep) char *gone = tl_strf("%s/bucket-3/data", root);
+    TL_CLEANUP(tl_freep) char *hint = tl_strf("%s/LATEST", root);
+    assert_ok(tl_fs_remove(fs, gone, &err), &err);
+    assert_ok(tl_fs_flush(fs, &err), &err);
+    assert_ok(tl_fs_replace_hint(fs, hint, view("12345"), &err), &err);
+    assert_ok(tl_fs_replace_hint(fs, hint, view("7"), &err), &err);
+    assert_int_equal(size_of(fs, hint), 1);
+    TL_CLEANUP(tl_freep) char *last = tl_strf("%s/bucket-19/data", root);
+    assert_int_equal(size_of(fs, last), 7);
+    finish_one(fs, gone); /* left unflushed: closed with the file system */
+    close_fs(fs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +238,9 @@ int main(void)
         cmocka_unit_test(reads_past_the_end_are_corrupt_not_short),
         cmocka_unit_test(folders_move_with_their_content),
         cmocka_unit_test(a_fault_at_any_call_leaves_no_torn_file),
+        cmocka_unit_test(publishing_makes_finished_files_durable),
+        cmocka_unit_test(a_failed_sync_is_not_forgotten),
+        cmocka_unit_test(local_files_are_flushed_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

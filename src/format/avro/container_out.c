@@ -105,8 +105,7 @@ tl_status tl_avro__out_finish(tl_avro_out *out, tl_error *err)
 {
     if (out->block_records > 0)
         TL_TRY(write_block(out, err));
-    TL_TRY(tl_file_sync(out->file, err));
-    TL_TRY(tl_file_close(TL_STEAL(out->file), err));
+    TL_TRY(tl_file_finish(TL_STEAL(out->file), err));
     out->finished = true;
     return TL_OK;
 }

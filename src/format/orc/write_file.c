@@ -279,8 +279,7 @@ static tl_status finish_file(orc_writer *w, tl_error *err)
     tl_buf_deinit(&footer);
     TL_TRY(status);
     TL_TRY(put_postscript(w, footer_bytes, metadata_bytes, err));
-    TL_TRY(tl_file_sync(w->file, err));
-    TL_TRY(tl_file_close(TL_STEAL(w->file), err));
+    TL_TRY(tl_file_finish(TL_STEAL(w->file), err));
     w->finished = true;
     return TL_OK;
 }

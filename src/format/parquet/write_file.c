@@ -470,10 +470,7 @@ static tl_status finish(tl_pq_writer *writer, tl_write_result *result, tl_error 
     TL_TRY(end_group(writer, err));
     TL_TRY(put_footer(writer, err));
     TL_TRY(flush_pending(writer, err));
-    TL_TRY(tl_file_sync(writer->file, err));
-    tl_file *file = writer->file;
-    writer->file = NULL;
-    TL_TRY(tl_file_close(file, err));
+    TL_TRY(tl_file_finish(TL_STEAL(writer->file), err));
     result->bytes = writer->pos;
     result->rows = writer->total_rows;
     return writer->with_stats ? file_stats(writer, result, err) : TL_OK;

@@ -1,0 +1,175 @@
+/*
+ * Files that are complete but not yet durable. A commit writes a dozen small files before it publishes a snapshot that names
+ * them: waiting for the disk after each one costs a journal commit and a flush of the device a file. Here they wait together:
+ * tl_fs_flush() starts the writing of all of them and then waits for all, several at a time, so that they share both.
+ *
+ * Every publication flushes first, so nothing that can be found by its name is ahead of what it refers to. A file whose sync
+ * failed stays: every flush fails until it is removed, since the kernel tells of a lost page once only.
+ */
+#include "base/thread.h"
+#include "io/io_private.h"
+
+/* More files than this are synced as they come: descriptors are few, and one more file adds nothing to the waiting. */
+#define FINISHED_MAX 64
+
+typedef struct finished_file {
+    tl_file *file; /* does not hold a reference to its file system, which would never be freed */
+    tl_status status;
+    tl_error error; /* of its sync */
+} finished_file;
+
+struct tl_finished {
+    pthread_mutex_t flushing; /* held during a flush: whoever publishes meanwhile waits for the files of both. Before `lock` */
+    pthread_mutex_t lock;     /* guards n, and the files from those on that a flush has begun with */
+    finished_file files[FINISHED_MAX];
+    size_t n;
+    tl_pool *pool; /* guarded by `flushing`; NULL before the first flush of several files */
+};
+
+tl_status tl_io__finished_create(tl_fs *fs, tl_error *err)
+{
+    tl_finished *finished = tl_calloc(1, sizeof *finished);
+    if (finished == NULL)
+        return tl_nomem(err, "file system");
+    pthread_mutex_init(&finished->flushing, NULL);
+    pthread_mutex_init(&finished->lock, NULL);
+    fs->finished = finished;
+    return TL_OK;
+}
+
+void tl_io__finished_free(tl_fs *fs)
+{
+    tl_finished *finished = fs->finished;
+    if (finished == NULL)
+        return;
+    fs->refs = (int)finished->n + 1; /* closing takes one each */
+    for (size_t i = 0; i < finished->n; i++)
+        (void)tl_file_close(finished->files[i].file, NULL); /* nothing was published that needs it */
+    tl_pool_free(finished->pool);
+    pthread_mutex_destroy(&finished->flushing);
+    pthread_mutex_destroy(&finished->lock);
+    tl_free(finished);
+}
+
+static tl_status sync_and_close(tl_file *file, tl_error *err)
+{
+    tl_status status = tl_file_sync(file, err);
+    tl_status closed = tl_file_close(file, status == TL_OK ? err : NULL);
+    return status != TL_OK ? status : closed;
+}
+
+tl_status tl_file_finish(tl_file *file, tl_error *err)
+{
+    tl_fs *fs = file->fs;
+    tl_finished *finished = fs->finished;
+    if (finished == NULL)
+        return sync_and_close(file, err);
+    pthread_mutex_lock(&finished->lock);
+    bool takes = finished->n < FINISHED_MAX;
+    if (takes)
+        finished->files[finished->n++] = (finished_file){.file = file};
+    pthread_mutex_unlock(&finished->lock);
+    if (!takes)
+        return sync_and_close(file, err);
+    tl_fs_unref(fs); /* never the last: the caller has one */
+    return TL_OK;
+}
+
+/* ---- flush ---- */
+
+static tl_status sync_one(void *arg, tl_error *err)
+{
+    (void)err;
+    finished_file *f = arg;
+    if (f->status == TL_OK) /* what failed once is not tried again: a second sync would say that all is well */
+        f->status = tl_file_sync(f->file, &f->error);
+    return TL_OK;
+}
+
+/* @locks finished->flushing held. The pool is only for speed: without one the files are synced one after the other. */
+static void sync_all(tl_fs *fs, size_t n)
+{
+    tl_finished *finished = fs->finished;
+    finished_file *files = finished->files;
+    if (n > 1 && fs->ops->start_sync != NULL) {
+        for (size_t i = 0; i < n; i++)
+            fs->ops->start_sync(files[i].file);
+    }
+    if (n > 1 && fs->ops->sync_threads > 1 && finished->pool == NULL)
+        (void)tl_pool_create(fs->ops->sync_threads - 1, &finished->pool, NULL);
+    tl_task_group *group = NULL;
+    size_t started = 0;
+    if (n > 1 && finished->pool != NULL && tl_task_group_create(finished->pool, &group, NULL) == TL_OK) {
+        while (started < n && tl_task_group_run(group, sync_one, &files[started], NULL) == TL_OK)
+            started++;
+        (void)tl_task_group_wait(group, NULL); /* results are in the files */
+        tl_task_group_free(group);
+    }
+    for (size_t i = started; i < n; i++)
+        (void)sync_one(&files[i], NULL);
+}
+
+/* @locks finished->flushing held. Lets go of the first n files but for those that failed; the first failure. */
+static tl_status close_synced(tl_fs *fs, size_t n, tl_error *err)
+{
+    tl_finished *finished = fs->finished;
+    tl_status status = TL_OK;
+    pthread_mutex_lock(&finished->lock);
+    size_t kept = 0;
+    for (size_t i = 0; i < finished->n; i++) {
+        finished_file *f = &finished->files[i];
+        bool leaves = i < n && f->status == TL_OK;
+        if (leaves) {
+            (void)tl_fs_ref(fs);
+            f->status = tl_file_close(f->file, &f->error);
+        }
+        if (f->status != TL_OK && status == TL_OK) {
+            status = f->status;
+            if (err != NULL)
+                *err = f->error;
+        }
+        if (!leaves)
+            finished->files[kept++] = *f;
+    }
+    finished->n = kept;
+    pthread_mutex_unlock(&finished->lock);
+    return status;
+}
+
+tl_status tl_fs_flush(tl_fs *fs, tl_error *err)
+{
+    tl_finished *finished = fs->finished;
+    if (finished == NULL)
+        return TL_OK;
+    pthread_mutex_lock(&finished->flushing);
+    pthread_mutex_lock(&finished->lock);
+    size_t n = finished->n; /* those that come meanwhile stay behind them */
+    pthread_mutex_unlock(&finished->lock);
+    sync_all(fs, n);
+    tl_status status = close_synced(fs, n, err);
+    pthread_mutex_unlock(&finished->flushing);
+    return status;
+}
+
+void tl_io__finished_forget(tl_fs *fs, const char *path)
+{
+    tl_finished *finished = fs->finished;
+    if (finished == NULL)
+        return;
+    tl_file *gone = NULL;
+    pthread_mutex_lock(&finished->flushing);
+    pthread_mutex_lock(&finished->lock);
+    for (size_t i = 0; i < finished->n && gone == NULL; i++) {
+        if (strcmp(finished->files[i].file->path, path) != 0)
+            continue;
+        gone = finished->files[i].file;
+        finished->n--;
+        memmove(&finished->files[i], &finished->files[i + 1], (finished->n - i) * sizeof *finished->files);
+    }
+    pthread_mutex_unlock(&finished->lock);
+    pthread_mutex_unlock(&finished->flushing);
+    if (gone != NULL) {
+        (void)tl_fs_ref(fs);
+        (void)tl_file_close(gone, NULL); /* it goes */
+    }
+}
