@@ -218,6 +218,16 @@ static tl_status memory_remove(tl_fs *fs, const char *path, tl_error *err)
 static tl_status move_tree(memory_fs *mem, const char *from, const char *to, tl_error *err)
 {
     size_t from_len = strlen(from);
+    node *file = lookup(mem, from);
+    if (!file->is_dir) {
+        void *replaced = NULL;
+        if (tl_map_put(&mem->nodes, to, strlen(to), file, &replaced) != TL_OK)
+            return tl_nomem(err, from);
+        tl_map_remove(&mem->nodes, from, from_len);
+        if (replaced != NULL)
+            node_unref(replaced);
+        return TL_OK;
+    }
     for (bool again = true; again;) {
         again = false;
         size_t pos = 0;

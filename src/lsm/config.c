@@ -172,6 +172,10 @@ static tl_status parse_files(tl_lsm_config *config, const tl_options *options, t
     TL_TRY(opt_string(options, "data-file.prefix", "data-", &config->data_prefix, err));
     TL_TRY(opt_string(options, "changelog-file.prefix", "changelog-", &config->changelog_prefix, err));
     TL_TRY(opt_string(options, "data-file.path-directory", NULL, &config->data_dir, err));
+    if (strchr(config->data_prefix, '/') != NULL || strchr(config->changelog_prefix, '/') != NULL)
+        return tl_error_set(err, TL_E_INVALID, "options 'data-file.prefix', 'changelog-file.prefix': a prefix of file names has no '/'");
+    if (config->data_dir != NULL && *config->data_dir != '\0' && !tl_path_is_inside(config->data_dir))
+        return tl_error_set(err, TL_E_INVALID, "option 'data-file.path-directory': '%s' is no folder inside the table", config->data_dir);
     TL_TRY(opt_bool(options, "file.suffix.include.compression", &config->suffix_compression, err));
     TL_TRY(opt_bool(options, "data-file.thin-mode", &config->thin_mode, err));
     config->legacy_partition_names = true;

@@ -48,14 +48,21 @@ typedef struct entry_sink {
     tl_entries *out;
 } entry_sink;
 
+/* Names become parts of paths that are read and, one day, removed. */
+static tl_status check_file_name(tl_bytes_view name, tl_error *err)
+{
+    return tl_path_is_name(name) ? TL_OK
+                                 : tl_error_set(err, TL_E_CORRUPT, "entry with the file name '%.*s'", (int)TL_MIN(name.len, 200),
+                                                (const char *)name.data);
+}
+
 static tl_status add_entry(tl_entries *out, const tl_meta__entry_record *record, tl_error *err)
 {
     if (record->kind != TL_ENTRY_ADD && record->kind != TL_ENTRY_DELETE)
         return tl_error_set(err, TL_E_CORRUPT, "entry kind %lld", (long long)record->kind);
-    if (memchr(record->file.name.data, 0, record->file.name.len) != NULL ||
-        memchr(record->file.name.data, '/', record->file.name.len) != NULL)
-        return tl_error_set(err, TL_E_CORRUPT, "entry with the file name '%.*s'", (int)TL_MIN(record->file.name.len, 200),
-                            (const char *)record->file.name.data);
+    TL_TRY(check_file_name(record->file.name, err));
+    for (int32_t i = 0; i < record->file.extra_files.n; i++)
+        TL_TRY(check_file_name(record->file.extra_files.items[i], err));
     tl_data_file *file;
     TL_TRY(tl_meta__file_from_record(&record->file, &file, err));
     tl_status status = tl_entries_add(out, (tl_entry_kind)record->kind, record->partition, (int32_t)record->bucket,

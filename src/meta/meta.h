@@ -57,6 +57,10 @@ char *tl_paths_bucket(const tl_paths *paths, const char *data_dir, const char *p
 /** Escape and unescape of one path component (§1). */
 tl_status tl_path_escape(tl_bytes_view text, tl_buf *out);
 tl_status tl_path_unescape(tl_bytes_view text, tl_buf *out);
+/** Whether a name out of a file can be one component of a path: not empty, not "." or "..", without '/' or NUL. */
+bool tl_path_is_name(tl_bytes_view name);
+/** The same for a relative path of such names ("data/files"). */
+bool tl_path_is_inside(const char *path);
 
 /* ---- snapshot/snapshot-N, tag/tag-NAME ---- */
 

@@ -90,6 +90,24 @@ tl_status tl_meta__check_name(const char *kind, const char *name, tl_status stat
     return ok ? TL_OK : tl_error_set(err, status, "%s '%.200s' is no valid file name", kind, name);
 }
 
+bool tl_path_is_name(tl_bytes_view name)
+{
+    bool dots = name.len <= 2 && name.len > 0 && name.data[0] == '.' && name.data[name.len - 1] == '.';
+    return name.len > 0 && !dots && memchr(name.data, '/', name.len) == NULL && memchr(name.data, 0, name.len) == NULL;
+}
+
+bool tl_path_is_inside(const char *path)
+{
+    for (;;) {
+        size_t len = strcspn(path, "/");
+        if (!tl_path_is_name((tl_bytes_view){(const uint8_t *)path, len}))
+            return false;
+        if (path[len] == '\0' || path[len + 1] == '\0') /* a '/' at the end is fine */
+            return true;
+        path += len + 1;
+    }
+}
+
 static int compare_ids(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;

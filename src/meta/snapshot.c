@@ -126,6 +126,18 @@ static tl_status parse_members(const tl_json *json, tl_snapshot *s, tl_error *er
     return parse_tag_members(json, s, err);
 }
 
+/* Names of files become parts of paths that are read and, when the snapshot expires, removed. */
+static tl_status check_names(const tl_snapshot *snap, tl_error *err)
+{
+    const char *const names[] = {snap->base_manifest_list, snap->delta_manifest_list, snap->changelog_manifest_list, snap->index_manifest,
+                                 snap->statistics};
+    for (size_t i = 0; i < TL_ARRAY_LEN(names); i++) {
+        if (names[i] != NULL)
+            TL_TRY(tl_meta__check_name("file", names[i], TL_E_CORRUPT, err));
+    }
+    return TL_OK;
+}
+
 tl_status tl_snapshot_parse(tl_bytes_view text, tl_snapshot **out, tl_error *err)
 {
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = tl_calloc(1, sizeof *snap);
@@ -137,6 +149,8 @@ tl_status tl_snapshot_parse(tl_bytes_view text, tl_snapshot **out, tl_error *err
     if (status == TL_OK)
         status = parse_members(json, snap, err);
     tl_arena_deinit(&arena);
+    if (status == TL_OK)
+        status = check_names(snap, err);
     if (status == TL_OK)
         *out = TL_STEAL(snap);
     return status;

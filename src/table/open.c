@@ -22,6 +22,8 @@ tl_status tl_table__split_name(const char *object, char **table, char **branch, 
         *branch = end == NULL ? tl_strdup(rest + 7) : tl_strndup(rest + 7, (size_t)(end - rest - 7));
         if (*branch == NULL)
             return tl_nomem(err, "branch name");
+        if (!tl_path_is_name((tl_bytes_view){(const uint8_t *)*branch, strlen(*branch)}))
+            return tl_error_set(err, TL_E_INVALID, "table name '%s': '%s' is no name of a branch", object, *branch);
         if (end == NULL)
             return TL_OK;
         rest = end + 1;

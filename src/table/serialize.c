@@ -396,8 +396,11 @@ static tl_status file_from_row(tl_column *const *c, int64_t i, tl_data_file *f)
 /* What later code relies on: a file name without folders, sizes that are none of the impossible. */
 static tl_status check_file(const input *in, const tl_data_file *f, tl_error *err)
 {
-    if (f->name == NULL || *f->name == '\0' || strchr(f->name, '/') != NULL)
-        return tl_error_set(err, TL_E_CORRUPT, "%s: file name '%s'", in->what, f->name == NULL ? "" : f->name);
+    for (int32_t i = -1; i < f->n_extra_files; i++) {
+        const char *name = i < 0 ? f->name : f->extra_files[i];
+        if (name == NULL || !tl_path_is_name((tl_bytes_view){(const uint8_t *)name, strlen(name)}))
+            return tl_error_set(err, TL_E_CORRUPT, "%s: file name '%s'", in->what, name == NULL ? "" : name);
+    }
     if (f->bytes < 0 || f->rows < 0 || f->level < 0)
         return tl_error_set(err, TL_E_CORRUPT, "%s: file '%s' has %lld bytes, %lld rows, level %d", in->what, f->name, (long long)f->bytes,
                             (long long)f->rows, f->level);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/map.h"
 #include "types/arrow_private.h"
 
 /* ---- export ---- */
@@ -276,8 +277,26 @@ tl_status tl_arrow__check_schema(const struct ArrowSchema *schema, tl_arrow_form
 
 static tl_status import_node(const struct ArrowSchema *schema, int depth, const tl_type **out, tl_error *err);
 
+/* Arrays are imported by name: a name that is there twice would give the first one's values for both. */
+static tl_status check_names(const struct ArrowSchema *schema, tl_error *err)
+{
+    tl_map names = {0};
+    tl_status status = TL_OK;
+    for (int64_t i = 0; i < schema->n_children && status == TL_OK; i++) {
+        const char *name = schema->children[i]->name == NULL ? "" : schema->children[i]->name;
+        void *before = NULL;
+        if (tl_map_put(&names, name, strlen(name), schema->children[i], &before) != TL_OK)
+            status = tl_nomem(err, "Arrow schema");
+        else if (before != NULL)
+            status = tl_error_set(err, TL_E_INVALID, "Arrow schema with two fields '%.100s'", name);
+    }
+    tl_map_deinit(&names);
+    return status;
+}
+
 static tl_status import_struct(const struct ArrowSchema *schema, bool nullable, int depth, const tl_type **out, tl_error *err)
 {
+    TL_TRY(check_names(schema, err));
     tl_field *fields = tl_calloc((size_t)TL_MAX(schema->n_children, 1), sizeof *fields);
     if (fields == NULL)
         return tl_nomem(err, "Arrow schema");

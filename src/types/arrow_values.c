@@ -164,6 +164,39 @@ static bool read_decimal(const tl_arrow_source *s, int64_t i, tl_i128 *out)
     return high == (*out < 0 ? -1 : 0);
 }
 
+/* The first value that has more digits than its type, or -1. Values at nulls are zero. Whole passes without a branch first. */
+static int64_t find_too_long(const tl_column *col)
+{
+    const tl_i128 limit = tl_pow10_i128(col->type->precision);
+    bool narrow = col->phys == TL_PHYS_I64, any = false;
+    if (narrow) {
+        const int64_t *values = col->values;
+        for (int64_t i = 0; i < col->length; i++)
+            any |= values[i] >= (int64_t)limit || values[i] <= -(int64_t)limit;
+    } else {
+        const tl_i128 *values = col->values;
+        for (int64_t i = 0; i < col->length; i++)
+            any |= values[i] >= limit || values[i] <= -limit;
+    }
+    for (int64_t i = 0; any && i < col->length; i++) {
+        tl_i128 v = narrow ? tl_col_i64(col, i) : tl_col_i128(col, i);
+        if (v >= limit || v <= -limit)
+            return i;
+    }
+    return -1;
+}
+
+/* Buffers shared as they are: Arrow does not promise that a decimal has no more digits than its type says. */
+static tl_status share_decimals(const tl_arrow_source *s, tl_column *col, tl_error *err)
+{
+    TL_TRY(share_values(s, col, err));
+    int64_t i = find_too_long(col);
+    if (i < 0)
+        return TL_OK;
+    tl_i128 v = col->phys == TL_PHYS_I64 ? tl_col_i64(col, i) : tl_col_i128(col, i);
+    return does_not_fit(s, i, v, col->type->scale, col->type, err);
+}
+
 /* From decimals and integers. */
 tl_status tl_arrow__import_decimals(const tl_arrow_source *s, tl_column *col, tl_error *err)
 {
@@ -171,7 +204,7 @@ tl_status tl_arrow__import_decimals(const tl_arrow_source *s, tl_column *col, tl
     const tl_type *type = col->type;
     bool same = s->format.kind == TL_ARROW_DECIMAL && scale == type->scale && s->format.precision <= type->precision;
     if (same && s->format.bytes == tl_phys_width(col->phys))
-        return share_values(s, col, err);
+        return share_decimals(s, col, err);
     if (scale < -38 || scale > 76)
         return tl_error_set(err, TL_E_UNSUPPORTED, "Arrow decimal with scale %d", scale);
     TL_TRY(own_values(col, err));

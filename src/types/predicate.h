@@ -85,6 +85,11 @@ typedef struct tl_col_bounds {
     int64_t null_count;
 } tl_col_bounds;
 /**
+ * The least text that a CHAR column can hold whose least value, padded with blanks, is `padded`: ORC writers keep bounds of CHAR in
+ * that form, readers take the blanks off. As an upper bound the padded text serves as it is.
+ */
+tl_bytes_view tl_predicate_char_min(tl_bytes_view padded);
+/**
  * False only if no row can pass. `bounds` has one entry per field of the bound ROW; row_count < 0 is unknown. Bounds need not be
  * tight (truncated strings), only true; those of a type other than the literals' are ignored. Floating-point bounds are taken as
  * writers make them: NaN left out, -0.0 and 0.0 mixed up.

@@ -229,6 +229,19 @@ static bool node_may(const tl_predicate *pred, bool want, const tl_col_bounds *b
     return !all_null && leaf_may(pred, want, b);
 }
 
+/* A value v with pad(v) >= padded, yet v < padded, is a beginning of `padded` whose rest is at most blanks: the shortest of these. */
+tl_bytes_view tl_predicate_char_min(tl_bytes_view padded)
+{
+    for (size_t len = 0; len < padded.len; len++) {
+        size_t i = len;
+        while (i < padded.len && padded.data[i] == ' ')
+            i++;
+        if (i == padded.len || padded.data[i] < ' ')
+            return (tl_bytes_view){padded.data, len};
+    }
+    return padded;
+}
+
 bool tl_predicate_may_match(const tl_predicate *pred, const tl_col_bounds *bounds, int64_t row_count)
 {
     if (row_count == 0)

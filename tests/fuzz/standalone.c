@@ -1,11 +1,15 @@
 /*
  * Runs a fuzz target without the engine: over the files given, and over copies of them with bytes changed, cut and repeated
- * (deterministic; TL_SEED replays). So every target is an ordinary test, too.
+ * (deterministic; TL_SEED replays). So every target is an ordinary test, too. An input that ends the program is left in
+ * crash-input, in the current folder.
  */
+#include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -46,11 +50,25 @@ static size_t damage(uint8_t *copy, const uint8_t *data, size_t size)
     return size;
 }
 
+static const uint8_t *current;
+static size_t current_size;
+
+static void keep_input(int signal_number)
+{
+    int fd = open("crash-input", O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    if (fd >= 0 && write(fd, current, current_size) == (ssize_t)current_size)
+        (void)close(fd);
+    (void)signal(signal_number, SIG_DFL);
+    (void)raise(signal_number);
+}
+
 /* Each input has memory of exactly its size, so that a sanitizer sees reads past the end. */
 static void run(const uint8_t *data, size_t size)
 {
     uint8_t *exact = malloc(size == 0 ? 1 : size);
     memcpy(exact, data, size);
+    current = exact;
+    current_size = size;
     LLVMFuzzerTestOneInput(exact, size);
     free(exact);
 }
@@ -61,6 +79,8 @@ int main(int argc, char **argv)
     random_state = seed == NULL ? 1 : strtoull(seed, NULL, 0);
     uint8_t *data = malloc(BYTES_MAX), *copy = malloc(BYTES_MAX);
     long runs = 0;
+    (void)signal(SIGABRT, keep_input);
+    (void)signal(SIGSEGV, keep_input);
     for (int i = 1; i < argc; i++) {
         FILE *file = fopen(argv[i], "rb");
         if (file == NULL) {

@@ -59,6 +59,10 @@ static tl_data_file *random_file(uint64_t *rng, int number)
     f->schema_id = (int64_t)(test_random(rng) % 3);
     f->level = (int32_t)(test_random(rng) % 6);
     random_texts(rng, &f->extra_files, &f->n_extra_files, false);
+    for (int32_t i = 0; i < f->n_extra_files; i++) {
+        tl_free(f->extra_files[i]); /* names of files: not any text */
+        f->extra_files[i] = tl_strf("x-%u.index", (unsigned)(test_random(rng) % 1000));
+    }
     f->creation_time_ms = optional(rng);
     f->delete_rows = optional(rng);
     if (test_random(rng) % 2)

@@ -310,6 +310,19 @@ static void snapshots_that_lack_something_are_refused_by_its_name(void **state)
     assert_fails(tl_snapshot_parse(view("{\"id\":1,\"schemaId\":0,\"baseManifestList\":\"a\\u0000b\"}"), &snap, &err),
                  TL_E_CORRUPT, &err, "NUL");
     assert_fails(tl_snapshot_parse(view("{\"id\":1.5}"), &snap, &err), TL_E_CORRUPT, &err, "'id'");
+    /* Names are joined to the table's folder and removed with the snapshot: nothing may lead out of it. */
+    static const char *const outside[] = {"baseManifestList", "deltaManifestList", "changelogManifestList", "indexManifest", "statistics"};
+    for (size_t i = 0; i < TL_ARRAY_LEN(outside); i++) {
+        char text[1024];
+        snprintf(text, sizeof text,
+                 "{\"version\":3,\"id\":1,\"schemaId\":0,\"%s\":\"../../x\",\"baseManifestList\":\"a\",\"deltaManifestList\":\"b\","
+                 "\"commitUser\":\"u\",\"commitIdentifier\":1,\"commitKind\":\"APPEND\",\"timeMillis\":1,\"totalRecordCount\":0,"
+                 "\"deltaRecordCount\":0}",
+                 outside[i]);
+        if (i < 2) /* once only */
+            memset(strstr(strstr(text, "../../x") + 7, outside[i]), 'z', 1);
+        assert_fails(tl_snapshot_parse(view(text), &snap, &err), TL_E_CORRUPT, &err, i < 2 ? "" : "../../x");
+    }
 }
 
 /* Every allocation fails once: an error, and nothing left behind (checked by the sanitizer). */

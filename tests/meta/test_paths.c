@@ -363,9 +363,25 @@ static void a_schema_is_published_once(void **state)
     tl_fs_unref(fs);
 }
 
+static void names_from_files_stay_inside(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        bool inside;
+    } cases[] = {{"a", true},        {"data/files", true}, {"data/", true},  {"...", true},   {".hidden/x", true}, {"", false},       {"/", false},
+                 {"/etc", false},    {"..", false},        {".", false},     {"a/..", false}, {"a/../b", false},   {"a//b", false},  {"./a", false}};
+    for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++)
+        assert_int_equal(tl_path_is_inside(cases[i].path), cases[i].inside);
+    assert_true(tl_path_is_name((tl_bytes_view){(const uint8_t *)"data-0.orc", 10}));
+    assert_false(tl_path_is_name((tl_bytes_view){(const uint8_t *)"a\0b", 3}));
+    assert_false(tl_path_is_name((tl_bytes_view){(const uint8_t *)"a/b", 3}));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_from_files_stay_inside),
         cmocka_unit_test(metadata_of_a_branch_lies_in_its_folder),
         cmocka_unit_test(buckets_lie_below_partition_and_data_folder),
         cmocka_unit_test(path_components_are_escaped_as_the_reference_does),

@@ -283,7 +283,7 @@ typedef struct bounds {
 static bool read_bounds(tl_bytes_view message, uint32_t min_field, uint32_t max_field, bounds *out)
 {
     tl_orc_pb pb = tl_orc__pb(message);
-    *out = (bounds){0};
+    *out = (bounds){.max_nanos = 999999}; /* what a writer did not tell may be anything */
     while (tl_orc__pb_next(&pb)) {
         if (pb.field == min_field) {
             out->has_min = true;

@@ -79,6 +79,8 @@ static tl_status put_bound(tl_builder *builder, const tl_orc_node *node, const t
     case TL_ORC_OP_BYTES:
         if (!s->has_texts || node->type->kind == TL_ORC_BINARY)
             return TL_E_INVALID;
+        if (node->type->kind == TL_ORC_CHAR && !is_max)
+            text = tl_predicate_char_min(text);
         return tl_builder_bytes(builder, text.data, text.len);
     case TL_ORC_OP_TIMESTAMP:
         return s->has_ints ? put_timestamp(builder, s, is_max) : TL_E_INVALID;
