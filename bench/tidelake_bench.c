@@ -3,9 +3,10 @@
  *
  *   tidelake bench upsert|compact|scan|changelog|small|first|decode KEY=VALUE…
  *
- * Keys: data (record file), wh (warehouse), table (in database b), kind (orders, wide), pk (true, false), commits, threads, opts
- * (table options: a=b;c=d), cols (all, 3, pred), what (row, count), w and variant (printed), reps. For each repetition one JSON
- * line is printed. Compaction in the background is asked for with threads=2; with one thread everything happens inside the calls.
+ * Keys: data (record file), wh (warehouse), table (in database b), kind (orders, wide), pk (true, false), commits, threads,
+ * opts (table options: a=b;c=d), cols (all, 3, pred), skip (commits that the table of `small` has already), what (row, count),
+ * w and variant (printed), reps. For each repetition one JSON line is printed. Compaction in the background is asked for with
+ * threads=2; with one thread everything happens inside the calls.
  */
 #include <ftw.h>
 #include <stdlib.h>
@@ -103,8 +104,8 @@ static void write_rows(tidelake_writer *writer, const records *r, int64_t from, 
     }
 }
 
-/* The whole input in `commits` commits; returns the seconds spent in them. */
-static void load(tidelake_table *table, const records *r, int64_t rows, int commits, double *latencies)
+/* Rows [from, from + rows) of the input in `commits` commits, and the seconds spent in each. */
+static void load(tidelake_table *table, const records *r, int64_t from, int64_t rows, int commits, double *latencies)
 {
     tidelake_write_options options = TIDELAKE_WRITE_INIT;
     tidelake_writer *writer;
@@ -112,7 +113,7 @@ static void load(tidelake_table *table, const records *r, int64_t rows, int comm
     check(tidelake_writer_open(table, &options, &writer, &err));
     for (int i = 0; i < commits; i++) {
         double start = measure_now();
-        write_rows(writer, r, rows * i / commits, rows * (i + 1) / commits);
+        write_rows(writer, r, from + rows * i / commits, from + rows * (i + 1) / commits);
         check(tidelake_writer_commit(writer, NULL, NULL, &err));
         if (latencies != NULL)
             latencies[i] = measure_now() - start;
@@ -130,7 +131,7 @@ static void upsert(void)
         make_table(lake, pk);
         measure start = measure_start();
         check(tidelake_table_open(lake, table_name(""), NULL, 0, &table, &err));
-        load(table, &r, r.n, number("commits", 10), NULL);
+        load(table, &r, 0, r.n, number("commits", 10), NULL);
         tidelake_table_close(table);
         measure_done(&start, arg("w", "W1"), arg("variant", ""), rep, ",\"rows\":%lld%s", (long long)r.n,
                      measure_files(table_dir("")));
@@ -141,18 +142,19 @@ static void upsert(void)
 static void small(void)
 {
     records r = records_open(arg("data", ""), 0);
-    int commits = number("commits", 200), per = number("rows", 1000);
+    int commits = number("commits", 200), per = number("rows", 1000), skip = number("skip", 0);
     double *latencies = malloc(sizeof *latencies * (size_t)commits);
     for (int rep = 0; rep < number("reps", 3); rep++) {
         tidelake_lake *lake = open_lake();
         tidelake_table *table;
-        make_table(lake, 1);
+        if (skip == 0)
+            make_table(lake, 1);
         measure start = measure_start();
         check(tidelake_table_open(lake, table_name(""), NULL, 0, &table, &err));
-        load(table, &r, (int64_t)commits * per, commits, latencies);
+        load(table, &r, (int64_t)skip * per, (int64_t)commits * per, commits, latencies);
         tidelake_table_close(table);
-        measure_done(&start, "W7", arg("variant", ""), rep, ",\"rows\":%d%s%s", commits * per, measure_quantiles(latencies, commits),
-                     measure_files(table_dir("")));
+        measure_done(&start, "W7", arg("variant", ""), rep, ",\"rows\":%d%s%s", commits * per,
+                     measure_quantiles(latencies, commits), measure_files(table_dir("")));
         tidelake_close(lake);
     }
     free(latencies);
@@ -233,16 +235,16 @@ static int is_valid(const struct ArrowArray *a, int64_t i)
     return valid == NULL || valid[i / 8] >> (i % 8) & 1;
 }
 
-#define SUM(TYPE, EXPRESSION)                                                                                                    \
-    do {                                                                                                                         \
-        const TYPE *v = (const TYPE *)a->buffers[1] + a->offset;                                                                 \
-        if (a->null_count == 0 || a->buffers[0] == NULL) {                                                                       \
-            for (int64_t i = 0; i < a->length; i++)                                                                              \
-                sum += (int64_t)(EXPRESSION);                                                                                    \
-        } else {                                                                                                                 \
-            for (int64_t i = 0; i < a->length; i++)                                                                              \
-                sum += is_valid(a, a->offset + i) ? (int64_t)(EXPRESSION) : 0;                                                   \
-        }                                                                                                                        \
+#define SUM(TYPE, EXPRESSION)                                                  \
+    do {                                                                       \
+        const TYPE *v = (const TYPE *)a->buffers[1] + a->offset;               \
+        if (a->null_count == 0 || a->buffers[0] == NULL) {                     \
+            for (int64_t i = 0; i < a->length; i++)                            \
+                sum += (int64_t)(EXPRESSION);                                  \
+        } else {                                                               \
+            for (int64_t i = 0; i < a->length; i++)                            \
+                sum += is_valid(a, a->offset + i) ? (int64_t)(EXPRESSION) : 0; \
+        }                                                                      \
     } while (0)
 
 /* Every value is looked at, as an engine's operator would; the sums are those of the Java program. */
@@ -315,8 +317,9 @@ static void scan(void)
         check(tidelake_read(table, &options, &rows, &err));
         drain(rows, &s);
         tidelake_table_close(table);
-        measure_done(&start, arg("w", "W3"), variant, rep, ",\"rows\":%lld,\"sum_id\":%lld,\"sum_amount\":%lld,\"sum_rest\":%lld",
-                     (long long)s.rows, (long long)s.id, (long long)s.amount, (long long)s.rest);
+        measure_done(&start, arg("w", "W3"), variant, rep,
+                     ",\"rows\":%lld,\"sum_id\":%lld,\"sum_amount\":%lld,\"sum_rest\":%lld", (long long)s.rows, (long long)s.id,
+                     (long long)s.amount, (long long)s.rest);
         tidelake_close(lake);
     }
 }
@@ -369,8 +372,8 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } commands[] = {{"upsert", upsert},       {"compact", compact}, {"scan", scan},    {"changelog", changelog},
-                    {"small", small}, {"first", first},   {"decode", decode}};
+    } commands[] = {{"upsert", upsert}, {"compact", compact}, {"scan", scan},    {"changelog", changelog},
+                    {"small", small},   {"first", first},     {"decode", decode}};
     words = argv + (argc > 1 ? 2 : 1);
     for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(argv[1], commands[i].name) == 0) {

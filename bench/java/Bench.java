@@ -503,13 +503,13 @@ public class Bench {
     static void small() throws Exception {
         ByteBuffer m = map(arg("data", ""));
         String name = arg("table", "small");
-        int commits = argi("commits", 200), per = argi("rows", 1000);
+        int commits = argi("commits", 200), per = argi("rows", 1000), skip = argi("skip", 0);
         for (int rep = 0; rep < argi("reps", 3); rep++) {
             Catalog c = catalog();
             Map<String, String> o = opts(arg("opts", ""));
             o.putIfAbsent("bucket", "4");
             o.putIfAbsent("file.format", "parquet");
-            FileStoreTable t = create(c, name, ordersSchema(true, o));
+            FileStoreTable t = skip > 0 ? open(c, name) : create(c, name, ordersSchema(true, o));
             Source s = orders(m);
             Clock clock = new Clock();
             StreamWriteBuilder wb = t.newStreamWriteBuilder();
@@ -519,8 +519,8 @@ public class Bench {
             long[] ns = new long[commits];
             for (int k = 0; k < commits; k++) {
                 long t0 = System.nanoTime();
-                for (int r = 0; r < per; r++) tw.write(s.row((long) k * per + r));
-                tc.commit(k, tw.prepareCommit(arg("wait", "false").equals("true"), k));
+                for (int r = 0; r < per; r++) tw.write(s.row((long) (skip + k) * per + r));
+                tc.commit(skip + k, tw.prepareCommit(arg("wait", "false").equals("true"), skip + k));
                 ns[k] = System.nanoTime() - t0;
             }
             tw.close();

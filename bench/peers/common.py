@@ -51,10 +51,10 @@ def commits():
 
 def small_commits():
     """The first rows of the input, in pieces for W7."""
-    n, per = int(word("commits", "200")), int(word("rows", "1000"))
+    n, per, skip = int(word("commits", "200")), int(word("rows", "1000")), int(word("skip", "0"))
     source = pa.concat_tables(list(commits()))
-    assert source.num_rows >= n * per, "the input is too short"
-    return [source.slice(k * per, per).combine_chunks() for k in range(n)]
+    assert source.num_rows >= (skip + n) * per, "the input is too short"
+    return [source.slice((skip + k) * per, per).combine_chunks() for k in range(n)]
 
 
 def files(folder):

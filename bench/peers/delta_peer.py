@@ -31,14 +31,17 @@ def upsert():
 
 
 def small():
-    source = small_commits()
+    source, skip = small_commits(), int(word("skip", "0"))
     for rep in repetitions():
-        shutil.rmtree(FOLDER, ignore_errors=True)
+        if skip == 0:
+            shutil.rmtree(FOLDER, ignore_errors=True)
         clock, took = Clock("delta"), []
         for k, rows in enumerate(source):
             start = time.perf_counter()
-            write_deltalake(FOLDER, last_of_key(rows)) if k == 0 else merge(last_of_key(rows))
+            write_deltalake(FOLDER, last_of_key(rows)) if skip + k == 0 else merge(last_of_key(rows))
             took.append(time.perf_counter() - start)
+        if word("vacuum"):
+            DeltaTable(FOLDER).vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
         clock.done(rep, rows=sum(x.num_rows for x in source), **quantiles(took), **files(FOLDER))
 
 
