@@ -24,8 +24,8 @@ typedef struct tl_bound_agg {
     uint8_t *order_flags; /* 1: descending, 2: nulls first */
     int32_t n_order;
     tl_frame_kind frame;
+    bool has_frame; /* it was written */
     int64_t from, to;
-    bool ignore_retract;
 } tl_bound_agg;
 
 /** A visible column: `rel`.`name` is column `column` of the plan. */

@@ -160,6 +160,7 @@ static tl_status bind_window(tl_binder *b, const tl_ast *over, tl_bound_agg *agg
     agg->frame = TL_FRAME_RANGE;
     agg->from = TL_FRAME_UNBOUNDED_PRECEDING;
     agg->to = agg->n_order > 0 ? 0 : TL_FRAME_UNBOUNDED_FOLLOWING;
+    agg->has_frame = frame != NULL;
     if (frame != NULL) {
         agg->frame = strcmp(frame->text, "ROWS") == 0 ? TL_FRAME_ROWS : TL_FRAME_RANGE;
         const tl_expr *key = agg->n_order > 0 ? agg->order[0] : NULL;
@@ -167,7 +168,21 @@ static tl_status bind_window(tl_binder *b, const tl_ast *over, tl_bound_agg *agg
         agg->to = 0;
         if (frame->kid[1] != NULL)
             TL_TRY(frame_bound(b, frame->kid[1], agg->frame, key, &agg->to));
+        if (agg->from > agg->to)
+            return BIND_ERROR(b, frame, "the window ends before it begins");
     }
+    return TL_OK;
+}
+
+/** What functions of ranks ask of their window: an order, except of ROW_NUMBER, and no frame. */
+static tl_status check_rank_window(tl_binder *b, const char *name, tl_agg_kind kind, const tl_bound_agg *agg, const tl_ast *ast)
+{
+    if (kind < TL_AGG_ROW_NUMBER)
+        return TL_OK;
+    if (kind != TL_AGG_ROW_NUMBER && agg->n_order == 0)
+        return BIND_ERROR(b, ast, "%s needs an ORDER BY clause in its window", name);
+    if (agg->has_frame)
+        return BIND_ERROR(b, ast, "ROW/RANGE not allowed with %s", name);
     return TL_OK;
 }
 
@@ -443,6 +458,8 @@ tl_status tl_bind__aggregate(tl_binder *b, const tl_ast *ast, tl_expr **out, boo
         return strcmp(name, "AVG") == 0 ? bind_avg(b, agg, args[0], is_over, ast, out) : bind_variance(b, name, agg, args[0], is_over, ast, out);
     }
     agg->call.kind = agg_names[i].kind;
+    if (is_over)
+        TL_TRY(check_rank_window(b, name, agg->call.kind, agg, ast));
     if (agg->call.kind == TL_AGG_GROUPING)
         return grouping_of_several(b, agg, args, n, ast, out);
     if (agg->call.kind == TL_AGG_COUNT && n > 1) {
@@ -503,7 +520,9 @@ static tl_status bind_if(tl_binder *b, const tl_ast *ast, tl_expr **out)
     TL_TRY(tl_bind__condition(b, a, "the first argument of IF", &args[0]));
     TL_TRY(tl_bind__expr(b, a->next, &args[1]));
     TL_TRY(tl_bind__expr(b, a->next->next, &args[2]));
-    return tl_bind__case(b, args, 3, ast, out);
+    bool nullable = args[0]->type->nullable; /* unlike CASE: a condition that may be NULL makes the result so */
+    TL_TRY(tl_bind__case(b, args, 3, ast, out));
+    return nullable ? tl_bind__nullable(b, (*out)->type, true, &(*out)->type) : TL_OK;
 }
 
 static tl_status bind_coalesce(tl_binder *b, const tl_ast *ast, tl_expr **out)
@@ -513,6 +532,10 @@ static tl_status bind_coalesce(tl_binder *b, const tl_ast *ast, tl_expr **out)
     TL_TRY(bind_arguments(b, ast->kid[0], &args, &n));
     if (n == 0 || (n != 2 && strcasecmp(ast->text, "COALESCE") != 0))
         return BIND_ERROR(b, ast, "Invalid number of arguments to function '%s'", ast->text);
+    if (n == 2 && strcasecmp(ast->text, "COALESCE") != 0 && !args[0]->type->nullable) {
+        *out = args[0];
+        return TL_OK;
+    }
     const tl_type *common = args[0]->type;
     bool nullable = true;
     for (int32_t i = 0; i < n; i++) {

@@ -2,6 +2,7 @@
  * Expressions: names to columns, operators and CASE to typed trees with the casts that Flink puts in. Constant parts are
  * computed here; one that fails is left as it is, so that it fails only where it runs.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -104,27 +105,26 @@ tl_status tl_bind__text_literal(tl_binder *b, const char *text, size_t bytes, co
     return bytes_literal(b, type, text, bytes, at, out);
 }
 
-static tl_status number_literal(tl_binder *b, const tl_ast *ast, tl_expr **out)
+/** The number `text`, maybe with a sign: -2147483648 is an INT. */
+static tl_status number_literal(tl_binder *b, const char *text, const tl_ast *ast, tl_expr **out)
 {
-    const char *text = ast->text;
+    const char *written = text;
     tl_bytes_view view = {(const uint8_t *)text, strlen(text)};
     const tl_type *type;
     if (strpbrk(text, "eE") != NULL) {
         TL_TRY(tl_bind__simple_type(b, TL_DOUBLE, false, 0, 0, &type));
     } else {
-        const char *dot = strchr(text, '.');
-        size_t digits = strlen(text) - (dot != NULL);
+        const char *dot = strchr(text, '.'), *first = text + (text[0] == '-');
+        size_t digits = strlen(first) - (dot != NULL);
         size_t scale = dot != NULL ? strlen(dot + 1) : 0;
-        char *end;
-        long long v = strtoll(text, &end, 10);
-        if (dot == NULL && digits <= 18)
+        errno = 0;
+        long long v = strtoll(text, NULL, 10);
+        if (dot == NULL && errno == 0)
             return tl_bind__int_literal(b, v, ast, out);
-        while (dot == NULL && digits > 1 && text[0] == '0')
-            text++, digits--;
-        if (dot == NULL && (digits < 19 || (digits == 19 && strcmp(text, "9223372036854775807") <= 0)))
-            return tl_bind__int_literal(b, strtoll(text, &end, 10), ast, out);
+        for (; digits > 38 && first[0] == '0' && digits > scale; first++)
+            digits--;
         if (digits > 38)
-            return BIND_ERROR(b, ast, "number '%s' has more than 38 digits", ast->text);
+            return BIND_ERROR(b, ast, "number '%s' has more than 38 digits", written);
         TL_TRY(tl_bind__decimal(b, TL_MAX((int32_t)digits, 1), (int32_t)scale, false, &type));
     }
     tl_builder *builder;
@@ -132,11 +132,11 @@ static tl_status number_literal(tl_binder *b, const tl_ast *ast, tl_expr **out)
     tl_column *col = NULL;
     tl_status status = TL_OK;
     if (type->kind == TL_DOUBLE) {
-        status = tl_builder_f64(builder, strtod(text, NULL));
+        status = tl_builder_f64(builder, strtod(text, NULL) + 0.0); /* -0e0 is 0 */
     } else {
         tl_i128 v;
         if (!tl_decimal_parse(view, type->precision, type->scale, &v))
-            status = BIND_ERROR(b, ast, "'%s' is no number", ast->text);
+            status = BIND_ERROR(b, ast, "'%s' is no number", written);
         else
             status = tl_builder_i128(builder, v);
     }
@@ -180,7 +180,7 @@ static tl_status try_fold(tl_binder *b, tl_expr **e)
     for (int32_t i = 0; i < (*e)->n_args; i++)
         if ((*e)->args[i]->kind != TL_EXPR_LITERAL)
             return TL_OK;
-    if ((*e)->n_args == 0 || tl_sql__is_interval((*e)->type))
+    if ((*e)->n_args == 0 || tl_sql__is_interval((*e)->type) || b->session->keeps_constants)
         return TL_OK;
     tl_error ignored = {0};
     tl_error *saved = b->err;
@@ -426,6 +426,15 @@ static const char *type_name_of(tl_binder *b, const tl_type *type)
     return tl_bind__nullable(b, type, true, &nullable) == TL_OK ? tl_bind__type_text(b, nullable) : "?";
 }
 
+/** Whether a value or a part of it may be NULL: then its comparison may be, too. */
+static bool may_hold_null(const tl_type *type)
+{
+    for (int32_t i = 0; type->kind == TL_ROW && i < type->n_fields; i++)
+        if (may_hold_null(type->fields[i].type))
+            return true;
+    return type->nullable;
+}
+
 tl_status tl_bind__compare(tl_binder *b, const char *op, tl_expr *left, tl_expr *right, const tl_ast *at, tl_expr **out)
 {
     tl_expr *args[2] = {left, right};
@@ -436,7 +445,9 @@ tl_status tl_bind__compare(tl_binder *b, const char *op, tl_expr *left, tl_expr 
         good = false;
     if (!good)
         return BIND_ERROR(b, at, "Cannot apply '%s' to arguments of type '<%s> %s <%s>'", op, type_name_of(b, left->type), op, type_name_of(b, right->type));
-    return tl_bind__function(b, op, args, 2, at, out);
+    bool nullable = may_hold_null(args[0]->type) || may_hold_null(args[1]->type);
+    TL_TRY(tl_bind__function(b, op, args, 2, at, out));
+    return strncmp(op, "IS ", 3) == 0 ? TL_OK : tl_bind__nullable(b, (*out)->type, nullable, &(*out)->type);
 }
 
 static tl_status bind_arithmetic(tl_binder *b, const tl_ast *ast, tl_expr *left, tl_expr *right, tl_expr **out)
@@ -526,6 +537,11 @@ static tl_status bind_unary(tl_binder *b, const tl_ast *ast, tl_expr **out)
         TL_TRY(tl_bind__condition(b, ast->kid[0], "the operand of NOT", &arg));
         return tl_bind__function(b, "NOT", &arg, 1, ast, out);
     }
+    if (strcmp(ast->text, "-") == 0 && ast->kid[0]->kind == AST_NUMBER) {
+        const char *text = tl_arena_strf(b->arena, "-%s", ast->kid[0]->text);
+        BIND_ALLOC(b, text);
+        return number_literal(b, text, ast, out);
+    }
     TL_TRY(tl_bind__expr(b, ast->kid[0], &arg));
     if (strcmp(ast->text, "+") == 0 || strcmp(ast->text, "-") == 0) {
         if (!tl_sql__is_numeric(arg->type) && !tl_sql__is_interval(arg->type) && !tl_sql__is_null_type(arg->type))
@@ -598,15 +614,16 @@ static tl_status bind_in_list(tl_binder *b, const tl_ast *ast, tl_expr **out)
     tl_expr **args = tl_arena_alloc(b->arena, (size_t)n * sizeof *args);
     BIND_ALLOC(b, args);
     TL_TRY(tl_bind__expr(b, ast->kid[0], &args[0]));
-    bool constant = true;
     for (const tl_ast *kid = tl_ast_first(ast->kid[1]); kid != NULL; kid = kid->next, i++) {
         TL_TRY(tl_bind__expr(b, kid, &args[i]));
         if (is_time_point(args[0]->type) && tl_sql__is_text(args[i]->type))
             TL_TRY(tl_bind__coerce(b, args[i], args[0]->type, &args[i]));
-        constant = constant && args[i]->kind == TL_EXPR_LITERAL;
     }
     const tl_type *common;
     TL_TRY(coerce_all(b, args, n, 0, 1, "the values of IN", ast, &common));
+    bool constant = true; /* the kernel wants values: a cast that fails is none */
+    for (i = 1; i < n; i++)
+        constant = constant && args[i]->kind == TL_EXPR_LITERAL;
     if (constant && common->n_fields == 0 && !tl_sql__is_null_type(common)) {
         TL_TRY(tl_bind__function(b, "IN", args, n, ast, out));
     } else {
@@ -891,6 +908,8 @@ static tl_status no_such_function(tl_binder *b, const char *name, tl_expr *const
     tl_buf text = {0};
     for (int32_t i = 0; i < n; i++)
         (void)tl_buf_appendf(&text, "%s<%s>", i > 0 ? ", " : "", tl_bind__family(args[i]->type));
+    if (strcmp(name, "$INDEX") == 0)
+        name = "ITEM"; /* a[i] in messages */
     tl_status status = known ? BIND_ERROR(b, at, "Cannot apply '%s' to arguments of type '%s(%.*s)'", name, name, (int)text.len, text.len > 0 ? (const char *)text.data : "")
                              : BIND_ERROR(b, at, "No match found for function signature %s(%.*s)", name, (int)text.len, text.len > 0 ? (const char *)text.data : "");
     tl_buf_deinit(&text);
@@ -958,7 +977,7 @@ tl_status tl_bind__expr(tl_binder *b, const tl_ast *ast, tl_expr **out)
     case AST_NAME:
         return bind_name(b, ast, out);
     case AST_NUMBER:
-        return number_literal(b, ast, out);
+        return number_literal(b, ast->text, ast, out);
     case AST_STRING:
         return tl_bind__text_literal(b, ast->text, (size_t)ast->count, ast, out);
     case AST_BYTES: {

@@ -2,6 +2,7 @@
  * Casts between columns, with Flink's rules: numbers wrap, doubles saturate, decimals that do not fit are NULL, text that is no
  * value is an error (TRY_CAST: NULL).
  */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -26,7 +27,7 @@ tl_status tl_cast__bad(tl_cast *c, int64_t i, const char *fmt, ...)
 
 /* ---- nested ---- */
 
-static tl_status cast_nested(const tl_column *from, const tl_type *to, bool is_try, const tl_tz *zone, tl_column **out, tl_error *err)
+static tl_status cast_nested(const tl_column *from, const tl_type *to, const tl_tz *zone, tl_column **out, tl_error *err)
 {
     tl_column *copy;
     TL_TRY(tl_column_alloc(to, from->length, &copy, err));
@@ -34,7 +35,7 @@ static tl_status cast_nested(const tl_column *from, const tl_type *to, bool is_t
     if (from->offsets != NULL)
         memcpy(copy->offsets, from->offsets, (size_t)(from->length + 1) * sizeof *from->offsets);
     for (int32_t i = 0; i < from->n_children && status == TL_OK; i++)
-        status = tl_cast_column(from->children[i], to->fields[i].type, is_try, zone, &copy->children[i], err);
+        status = tl_cast_column(from->children[i], to->fields[i].type, /* is_try= */ false, zone, &copy->children[i], err);
     if (status == TL_OK && from->validity != NULL) {
         copy->validity = tl_memdup(from->validity, tl_bitmap_bytes(from->length) + (from->length == 0));
         copy->null_count = from->null_count;
@@ -46,6 +47,49 @@ static tl_status cast_nested(const tl_column *from, const tl_type *to, bool is_t
         return status;
     }
     *out = copy;
+    return TL_OK;
+}
+
+/** TRY_CAST: a value with a part that cannot be cast is NULL as a whole. */
+static tl_status try_cast_nested(const tl_column *from, const tl_type *to, const tl_tz *zone, tl_column **out, tl_error *err)
+{
+    tl_error ignored = {0};
+    tl_status status = cast_nested(from, to, zone, out, &ignored);
+    if (status == TL_OK || status == TL_E_NOMEM)
+        return status == TL_OK ? TL_OK : tl_nomem(err, "cast");
+    tl_builder *builder;
+    TL_TRY(tl_builder_create(to, &builder, err));
+    status = TL_OK;
+    for (int64_t i = 0; i < from->length && status == TL_OK; i++) {
+        TL_CLEANUP(tl_column_unrefp) tl_column *row = NULL;
+        TL_CLEANUP(tl_column_unrefp) tl_column *cast = NULL;
+        const uint32_t idx = (uint32_t)i;
+        status = tl_column_gather(from, &idx, 1, &row, err);
+        if (status == TL_OK)
+            status = cast_nested(row, to, zone, &cast, &ignored);
+        if (status == TL_OK)
+            status = tl_builder_copy(builder, cast, 0);
+        else if (status != TL_E_NOMEM)
+            status = tl_builder_null(builder);
+    }
+    if (status == TL_OK)
+        status = tl_builder_finish(builder, out, err);
+    else
+        status = tl_nomem(err, "cast"); /* nothing else is left */
+    tl_builder_free(builder);
+    return status;
+}
+
+/* ---- numbers ---- */
+
+/** NaN and the infinities are no DECIMAL: an error, or NULL for TRY_CAST as tl_convert_numbers() has it. */
+static tl_status refuse_not_finite(const tl_column *from, tl_error *err)
+{
+    for (int64_t i = 0; i < from->length; i++) {
+        double v = tl_col_is_null(from, i) ? 0 : from->phys == TL_PHYS_F32 ? (double)tl_col_f32(from, i) : tl_col_f64(from, i);
+        if (!isfinite(v))
+            return tl_error_set(err, TL_E_INVALID, "%s is no DECIMAL", isnan(v) ? "NaN" : v > 0 ? "Infinity" : "-Infinity");
+    }
     return TL_OK;
 }
 
@@ -95,7 +139,9 @@ tl_status tl_cast_column(const tl_column *from, const tl_type *to, bool is_try, 
     if (from->null_count == from->length)
         return tl_column_nulls(to, from->length, out, err);
     if (to->n_fields > 0)
-        return cast_nested(from, to, is_try, zone, out, err);
+        return is_try ? try_cast_nested(from, to, zone, out, err) : cast_nested(from, to, zone, out, err);
+    if (tl_sql__is_float(from->type) && to->kind == TL_DECIMAL && !is_try)
+        TL_TRY(refuse_not_finite(from, err));
     if (is_number(from->type) && is_number(to))
         return tl_convert_numbers(from, to, out, err);
     if (tl_sql__is_binary(to) || to->kind == TL_BLOB)

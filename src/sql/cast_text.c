@@ -95,17 +95,22 @@ static bool has_too_many_digits(tl_bytes_view v, int32_t precision, int32_t scal
     return digits - behind + exponent + scale > precision;
 }
 
+static tl_status overflow(tl_cast *c, int64_t i, tl_bytes_view v)
+{
+    return tl_cast__bad(c, i, "For input string: '%.*s'. Overflow.", (int)TL_MIN(v.len, 200), (const char *)v.data);
+}
+
 static tl_status text_to_decimal(tl_cast *c, int64_t i, tl_bytes_view v)
 {
     tl_i128 d;
     if (has_too_many_digits(v, c->to->precision, c->to->scale))
-        return tl_cast__null(c, i);
+        return overflow(c, i, v);
     switch (tl_decimal__parse(trim(v), c->to->precision, c->to->scale, &d)) {
     case TL_DECIMAL_FITS:
         tl_convert_put_decimal(c->out, i, d);
         return TL_OK;
     case TL_DECIMAL_OVERFLOW:
-        return tl_cast__null(c, i);
+        return overflow(c, i, v);
     default:
         return bad_input(c, i, v);
     }
@@ -139,7 +144,7 @@ static tl_status text_to(tl_cast *c, int64_t i, tl_bytes_view v)
     double d;
     switch (c->to->kind) {
     case TL_BOOLEAN:
-        if (parse_bool(trim(v), &((uint8_t *)c->out->values)[i]))
+        if (parse_bool(v, &((uint8_t *)c->out->values)[i]))
             return TL_OK;
         return tl_cast__bad(c, i, "Cannot parse '%.*s' as BOOLEAN.", (int)TL_MIN(v.len, 200), (const char *)v.data);
     case TL_TINYINT:

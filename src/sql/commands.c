@@ -356,13 +356,13 @@ tl_status tl_sql__run_command(tl_sql_session *session, tl_sql_stmt_impl *stmt, t
     case AST_CREATE_CATALOG:
         return tl_sql__create_catalog(b, ast);
     case AST_CREATE_DATABASE:
-        return tl_error_wrap(err, tl_sql__create_database(b, ast), "line %d:%d", (int)ast->line, (int)ast->position);
+        return tl_sql__create_database(b, ast);
     case AST_CREATE_TABLE:
         return ast->kid[6] != NULL ? TL_OK : tl_sql__create_table(session, stmt, ast, NULL, &existed, err);
     case AST_CREATE_VIEW:
         return tl_sql__create_view(b, ast);
     case AST_DROP:
-        return tl_error_wrap(err, tl_sql__drop(b, ast), "line %d:%d", (int)ast->line, (int)ast->position);
+        return tl_sql__drop(b, ast);
     case AST_USE:
         return run_use(b, ast);
     case AST_SHOW:

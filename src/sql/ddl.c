@@ -346,7 +346,8 @@ static tl_status create_object(tl_binder *b, const tl_sql_path *path, const defi
         return tl_nomem(b->err, "table");
     }
     size_t before = b->session->n_objects;
-    TL_TRY(tl_sql__add_object(b->session, object, (ast->flags & AST_F_IF) != 0, b->err));
+    tl_status status = tl_sql__add_object(b->session, object, (ast->flags & AST_F_IF) != 0, b->err);
+    TL_TRY(tl_error_wrap(b->err, status, "line %d:%d", (int)ast->line, (int)ast->position));
     *existed = b->session->n_objects == before;
     return TL_OK;
 }
@@ -496,7 +497,8 @@ tl_status tl_sql__create_view(tl_binder *b, const tl_ast *ast)
         tl_sql__object_free(object);
         return tl_nomem(b->err, "view");
     }
-    return tl_sql__add_object(b->session, object, (ast->flags & AST_F_IF) != 0, b->err);
+    tl_status status = tl_sql__add_object(b->session, object, (ast->flags & AST_F_IF) != 0, b->err);
+    return tl_error_wrap(b->err, status, "line %d:%d", (int)ast->line, (int)ast->position);
 }
 
 /* ---- catalogs and databases ---- */
@@ -546,7 +548,7 @@ tl_status tl_sql__create_database(tl_binder *b, const tl_ast *ast)
     TL_TRY(database_path(b, ast->kid[0], &catalog, &db));
     bool if_not_exists = (ast->flags & AST_F_IF) != 0;
     if (catalog->lake != NULL)
-        return tl_catalog_create_database(catalog->lake, db, if_not_exists, b->err);
+        return tl_error_wrap(b->err, tl_catalog_create_database(catalog->lake, db, if_not_exists, b->err), "line %d:%d", (int)ast->line, (int)ast->position);
     tl_status status;
     if (tl_sql__has_database(b->session, catalog, db, &status, b->err))
         return if_not_exists ? TL_OK : BIND_ERROR(b, ast, "Database %s already exists in Catalog %s.", db, catalog->name);
@@ -570,7 +572,8 @@ static tl_status drop_database(tl_binder *b, const tl_ast *ast)
     TL_TRY(database_path(b, ast->kid[0], &catalog, &db));
     bool if_exists = (ast->flags & AST_F_IF) != 0, cascade = (ast->flags & AST_F_CASCADE) != 0;
     if (catalog->lake != NULL) {
-        TL_TRY(tl_catalog_drop_database(catalog->lake, db, if_exists, cascade, b->err));
+        tl_status dropped = tl_catalog_drop_database(catalog->lake, db, if_exists, cascade, b->err);
+        TL_TRY(tl_error_wrap(b->err, dropped, "line %d:%d", (int)ast->line, (int)ast->position));
         drop_objects(b->session, catalog->name, db);
         return TL_OK;
     }
@@ -605,13 +608,9 @@ static tl_status drop_table(tl_binder *b, const tl_ast *ast)
     bool is_view = strcmp(ast->text, "VIEW") == 0, temporary = (ast->flags & AST_F_TEMPORARY) != 0, if_exists = (ast->flags & AST_F_IF) != 0;
     tl_sql_object *object = tl_sql__object(b->session, &path);
     const tl_sql_catalog *catalog = tl_sql__catalog(b->session, path.catalog);
-    if (object != NULL && object->temporary && !temporary && (object->is_view == is_view)) {
-        bool exists = false;
-        if (catalog->lake != NULL)
-            TL_TRY(tl_catalog_table_exists(catalog->lake, path.db, path.name, &exists, b->err));
+    if (object != NULL && object->temporary && !temporary && object->is_view == is_view)
         return BIND_ERROR(b, ast, "Temporary %s with identifier '`%s`.`%s`.`%s`' exists. Drop it first before removing the permanent %s.", is_view ? "view" : "table",
                           path.catalog, path.db, path.name, is_view ? "view" : "table");
-    }
     if (object != NULL && object->is_view == is_view && object->temporary == temporary) {
         tl_sql__remove_object(b->session, object);
         return TL_OK;

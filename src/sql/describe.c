@@ -10,6 +10,20 @@ typedef struct description {
     int32_t n_keys;
 } description;
 
+static tl_status type_cell(tl_binder *b, const tl_type *type, const char **out)
+{
+    if (tl_sql__is_interval(type)) {
+        *out = tl_bind__type_text(b, type);
+        return TL_OK;
+    }
+    tl_buf buf = {0};
+    tl_status status = tl_type_format(type, &buf);
+    *out = status == TL_OK ? tl_arena_strndup(b->arena, (const char *)buf.data, buf.len) : NULL;
+    tl_buf_deinit(&buf);
+    BIND_ALLOC(b, *out);
+    return TL_OK;
+}
+
 static tl_status describe_column(const description *d, const char *name, const tl_type *type, const char *extras, const char *watermark, const char *comment)
 {
     tl_binder *b = d->b;
@@ -25,7 +39,9 @@ static tl_status describe_column(const description *d, const char *name, const t
         key = all != NULL ? tl_arena_strf(b->arena, "PRI(%s)", all) : NULL;
         BIND_ALLOC(b, key);
     }
-    const char *cells[] = {name, tl_bind__type_text(b, nullable), type->nullable ? "TRUE" : "FALSE", key, extras, watermark, comment};
+    const char *type_text;
+    TL_TRY(type_cell(b, nullable, &type_text));
+    const char *cells[] = {name, type_text, type->nullable ? "TRUE" : "FALSE", key, extras, watermark, comment};
     return tl_result__add(d->rows, cells, b->err);
 }
 
@@ -163,27 +179,30 @@ static tl_status create_object_text(tl_binder *b, const tl_sql_object *o, tl_buf
         TL_TRY(tl_buf_appendf(buf, "%s  `%s` ", i > 0 ? ",\n" : "", c->name));
         if (c->computed != NULL) {
             const char *text = unparsed(b, c->computed);
-            TL_TRY(tl_buf_appendf(buf, "AS %s", text != NULL ? text : "?"));
+            BIND_ALLOC(b, text);
+            TL_TRY(tl_buf_appendf(buf, "AS %s", text));
         } else {
-            TL_TRY(tl_buf_append_str(buf, tl_bind__type_text(b, c->type)));
+            TL_TRY(tl_type_format(c->type, buf));
         }
         if (c->metadata != NULL)
             TL_TRY(tl_buf_appendf(buf, " METADATA FROM '%s'%s", c->metadata, c->is_virtual ? " VIRTUAL" : ""));
     }
     if (o->watermark != NULL) {
         const char *text = unparsed(b, o->watermark);
-        TL_TRY(tl_buf_appendf(buf, ",\n  WATERMARK FOR `%s` AS %s", tl_ast_last_name(o->watermark_column), text != NULL ? text : "?"));
+        BIND_ALLOC(b, text);
+        TL_TRY(tl_buf_appendf(buf, ",\n  WATERMARK FOR `%s` AS %s", tl_ast_last_name(o->watermark_column), text));
     }
     return append_tail(buf, o->primary_key, o->n_primary_key, o->partition_key, o->n_partition_key, o->comment, &o->options);
 }
 
-static tl_status create_table_text(tl_binder *b, const tl_sql_table *t, tl_buf *buf)
+static tl_status create_table_text(const tl_sql_table *t, tl_buf *buf)
 {
     const tl_table_schema *s = tl_table_schema_of(t->table);
     TL_TRY(tl_buf_appendf(buf, "CREATE TABLE `%s`.`%s`.`%s` (\n", t->catalog, t->db, t->name));
     for (int32_t i = 0; i < t->row_type->n_fields; i++) {
         const tl_field *f = &t->row_type->fields[i];
-        TL_TRY(tl_buf_appendf(buf, "%s  `%s` %s", i > 0 ? ",\n" : "", f->name, tl_bind__type_text(b, f->type)));
+        TL_TRY(tl_buf_appendf(buf, "%s  `%s` ", i > 0 ? ",\n" : "", f->name));
+        TL_TRY(tl_type_format(f->type, buf));
         if (f->description != NULL) {
             TL_TRY(tl_buf_append_str(buf, " COMMENT "));
             TL_TRY(append_text(buf, f->description));
@@ -211,7 +230,7 @@ tl_status tl_sql__show_create(tl_binder *b, const tl_ast *ast, tl_reader **out)
             return BIND_ERROR(b, ast, "'%s' is a system table", table->name);
         if (strcmp(ast->text, "CREATE VIEW") == 0 && (object == NULL || !object->is_view))
             return BIND_ERROR(b, ast, "'%s' is no view", tl_ast_last_name(ast->kid[0]));
-        status = object != NULL ? create_object_text(b, object, &buf) : create_table_text(b, table, &buf);
+        status = object != NULL ? create_object_text(b, object, &buf) : create_table_text(table, &buf);
     }
     char *text = NULL;
     if (status == TL_OK)

@@ -29,19 +29,21 @@ static duck_type fixed_carrier(tl_phys phys)
 
 static duck_handle struct_carrier(const duck_api *api, const tl_type *type)
 {
-    enum { FIELDS_MAX = 4096 };
-    int32_t n = TL_MIN(type->n_fields, FIELDS_MAX);
+    int32_t n = type->n_fields;
     duck_handle *members = tl_calloc((size_t)n + 1, sizeof *members);
     const char **names = tl_calloc((size_t)n + 1, sizeof *names);
     char *texts = tl_calloc((size_t)n + 1, 16);
     duck_handle result = NULL;
     if (members != NULL && names != NULL && texts != NULL) {
-        for (int32_t i = 0; i < n; i++) {
+        bool good = true;
+        for (int32_t i = 0; i < n && good; i++) {
             members[i] = duck_carrier(api, type->fields[i].type);
+            good = members[i] != NULL;
             snprintf(texts + (size_t)i * 16, 16, "f%d", (int)i);
             names[i] = texts + (size_t)i * 16;
         }
-        result = api->create_struct_type(members, names, (uint64_t)n);
+        if (good)
+            result = api->create_struct_type(members, names, (uint64_t)n);
         for (int32_t i = 0; i < n; i++)
             api->destroy_logical_type(&members[i]);
     }
@@ -59,7 +61,7 @@ duck_handle duck_carrier(const duck_api *api, const tl_type *type)
     if (phys == TL_PHYS_ROW)
         return struct_carrier(api, type);
     duck_handle element = phys == TL_PHYS_LIST ? duck_carrier(api, type->fields[0].type) : struct_carrier(api, type);
-    duck_handle list = api->create_list_type(element);
+    duck_handle list = element != NULL ? api->create_list_type(element) : NULL;
     api->destroy_logical_type(&element);
     return list;
 }

@@ -67,12 +67,19 @@ static tl_status register_function(duck_query *q, duck_function *fn, int64_t num
     snprintf(name, sizeof name, "tlx%lld", (long long)number);
     duck_handle f = api->create_scalar_function();
     api->scalar_function_set_name(f, name);
-    for (int32_t i = 0; i < fn->input->n_fields; i++) {
+    bool good = true;
+    for (int32_t i = 0; i < fn->input->n_fields && good; i++) {
         duck_handle type = duck_carrier(api, fn->input->fields[i].type);
-        api->scalar_function_add_parameter(f, type);
+        good = type != NULL;
+        if (good)
+            api->scalar_function_add_parameter(f, type);
         api->destroy_logical_type(&type);
     }
-    duck_handle result = duck_carrier(api, fn->result);
+    duck_handle result = good ? duck_carrier(api, fn->result) : NULL;
+    if (result == NULL) {
+        api->destroy_scalar_function(&f);
+        return tl_nomem(err, "query");
+    }
     api->scalar_function_set_return_type(f, result);
     api->destroy_logical_type(&result);
     api->scalar_function_set_special_handling(f);
@@ -158,20 +165,31 @@ static void leaf_bind_callback(duck_handle info)
     int64_t i = api->get_int64(value);
     api->destroy_value(&value);
     duck_query *q = query_of_leaf(api->bind_get_extra_info(info), i);
-    leaf_bind *bind = q != NULL ? tl_calloc(1, sizeof *bind) : NULL;
-    if (bind == NULL) {
+    if (q == NULL) {
         api->bind_set_error(info, "there is no such leaf");
         return;
     }
-    *bind = (leaf_bind){q, q->leaves[i - q->first_leaf]};
-    const tl_type *row = bind->plan->type;
-    for (int32_t c = 0; c < row->n_fields; c++) {
+    leaf_bind *bind = tl_calloc(1, sizeof *bind);
+    const tl_type *row = q->leaves[i - q->first_leaf]->type;
+    bool good = bind != NULL;
+    for (int32_t c = 0; c < row->n_fields && good; c++) {
         char name[16];
         snprintf(name, sizeof name, "c%d", (int)c);
         duck_handle type = duck_carrier(api, row->fields[c].type);
-        api->bind_add_result_column(info, name, type);
+        good = type != NULL;
+        if (good)
+            api->bind_add_result_column(info, name, type);
         api->destroy_logical_type(&type);
     }
+    if (!good) {
+        tl_error err = {0};
+        (void)tl_nomem(&err, "query");
+        keep_failure(q, &err);
+        api->bind_set_error(info, err.message);
+        tl_free(bind);
+        return;
+    }
+    *bind = (leaf_bind){q, q->leaves[i - q->first_leaf]};
     if (row->n_fields == 0) { /* a table needs a column */
         duck_handle type = api->create_logical_type(DUCK_BOOLEAN);
         api->bind_add_result_column(info, "none", type);

@@ -240,10 +240,7 @@ static tl_status round_kernel(tl_kernel *k)
         } else if (k->type->kind == TL_DOUBLE) {
             TL_OUT(k, double)[i] = cut_double(TL_VEC(a, double, i), digits, round);
         } else if (k->type->kind == TL_FLOAT) {
-            char text[40];
-            size_t n = tl_text_float(TL_VEC(a, float, i), text);
-            text[n] = '\0';
-            TL_OUT(k, float)[i] = (float)cut_double(strtod(text, NULL), digits, round);
+            TL_OUT(k, float)[i] = (float)cut_double(TL_VEC(a, float, i), digits, round);
         } else {
             (void)cut_digits(integer_at(a, i), 0, digits, round, &v);
             tl_convert_put_integer(k->out, i, (int64_t)v); /* wraps */
@@ -479,8 +476,8 @@ const tl_sql_function tl_fn_numbers[] = {
     {.name = "POWER", .args = "DD", .result = "D", .kernel = real2_kernel},
     {.name = "PI", .args = "", .result = "D!", .kernel = constant_kernel},
     {.name = "E", .args = "", .result = "D!", .kernel = constant_kernel},
-    {.name = "GREATEST", .args = "X=*", .kernel = extreme_kernel, .rule = extreme_rule, .flags = TL_FN_NULLS | TL_FN_SETS_OUT},
-    {.name = "LEAST", .args = "X=*", .kernel = extreme_kernel, .rule = extreme_rule, .flags = TL_FN_NULLS | TL_FN_SETS_OUT},
+    {.name = "GREATEST", .args = "X?=*", .kernel = extreme_kernel, .rule = extreme_rule, .flags = TL_FN_NULLS | TL_FN_SETS_OUT},
+    {.name = "LEAST", .args = "X?=*", .kernel = extreme_kernel, .rule = extreme_rule, .flags = TL_FN_NULLS | TL_FN_SETS_OUT},
     {.name = "HEX", .args = "L", .result = "S", .kernel = hex_kernel},
     {.name = "BIN", .args = "L", .result = "S", .kernel = bin_kernel},
     {.name = "RAND", .args = "?I", .result = "D!", .kernel = rand_kernel, .flags = TL_FN_VOLATILE | TL_FN_NULLS},

@@ -303,20 +303,22 @@ static tl_status like_to_regex(tl_bytes_view pattern, int escape, tl_buf *out, t
     return tl_buf_append_str(out, ")\\z") == TL_OK ? TL_OK : tl_nomem(err, "pattern");
 }
 
-/** Patterns of the forms x, x%, %x and %x% without other wild cards. */
-static bool simple_like(tl_bytes_view p, int escape, like *l)
+/** Patterns of the forms x, x%, %x and %x% without other wild cards; *simple false: it is none of these. */
+static tl_status simple_like(tl_bytes_view p, int escape, like *l, bool *simple)
 {
+    *simple = false;
     bool front = p.len > 0 && p.data[0] == '%', back = p.len > (size_t)front && p.data[p.len - 1] == '%';
     size_t from = front, to = p.len - back;
     for (size_t i = from; i < to; i++)
         if (p.data[i] == '%' || p.data[i] == '_' || (escape >= 0 && p.data[i] == (uint8_t)escape))
-            return false;
+            return TL_OK;
     if (back && escape >= 0 && to > from && p.data[to - 1] == (uint8_t)escape)
-        return false;
+        return TL_OK;
+    *simple = true;
     l->kind = front ? (back ? LIKE_CONTAINS : LIKE_SUFFIX) : back ? LIKE_PREFIX : LIKE_EQUAL;
     if (front && to == from && !back)
         l->kind = LIKE_CONTAINS; /* % alone */
-    return tl_buf_append(&l->text, p.data + from, to - from) == TL_OK;
+    return tl_buf_append(&l->text, p.data + from, to - from);
 }
 
 static tl_status like_compile(tl_bytes_view pattern, int escape, bool similar, like **out, tl_error *err)
@@ -324,8 +326,9 @@ static tl_status like_compile(tl_bytes_view pattern, int escape, bool similar, l
     like *l = tl_calloc(1, sizeof *l);
     if (l == NULL)
         return tl_nomem(err, "pattern");
-    tl_status status = TL_OK;
-    if (similar || !simple_like(pattern, escape, l)) {
+    bool simple = false;
+    tl_status status = similar ? TL_OK : simple_like(pattern, escape, l, &simple);
+    if (status == TL_OK && !simple) {
         tl_buf regex = {0};
         l->kind = LIKE_REGEX;
         status = similar ? similar_to_regex(pattern, escape, &regex) : like_to_regex(pattern, escape, &regex, err);
@@ -335,7 +338,7 @@ static tl_status like_compile(tl_bytes_view pattern, int escape, bool similar, l
     }
     if (status != TL_OK) {
         like_release(l);
-        return status;
+        return status == TL_E_NOMEM ? tl_nomem(err, "pattern") : status;
     }
     *out = l;
     return TL_OK;

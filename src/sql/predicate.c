@@ -199,7 +199,7 @@ static tl_status convert_logic(tl_binder *b, const tl_expr *e, tl_predicate **ou
             tl_predicate_free(all);
             return status;
         }
-        TL_TRY(tl_predicate_combine(e->kind == TL_EXPR_AND ? TL_PRED_AND : TL_PRED_OR, all, part, &all, b->err));
+        TL_TRY(tl_predicate_combine(e->kind == TL_EXPR_AND ? TL_PRED_AND : TL_PRED_OR, TL_STEAL(all), part, &all, b->err));
     }
     *out = all;
     return TL_OK;
@@ -246,7 +246,7 @@ tl_status tl_plan__to_predicate(tl_binder *b, tl_expr *condition, const tl_type 
         if (part == NULL)
             conjuncts[n_rest++] = conjuncts[i];
         else if (status == TL_OK)
-            status = tl_predicate_combine(TL_PRED_AND, all, part, &all, b->err);
+            status = tl_predicate_combine(TL_PRED_AND, TL_STEAL(all), part, &all, b->err);
     }
     *rest = NULL;
     if (status == TL_OK && n_rest > 0)

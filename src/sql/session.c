@@ -44,8 +44,26 @@ static tl_status append_name(char ***names, size_t *n, const char *name)
     return TL_OK;
 }
 
+/**
+ * The database of a lake that statements begin in, made if it is not there, as Paimon's catalog in Flink does. A warehouse that
+ * cannot be written can still be read: then it stays away, and statements that name it say so.
+ */
+static tl_status default_database(tl_catalog *lake, const tl_options *options, const char **out, tl_error *err)
+{
+    const char *db = tl_options_get(options, "default-database"), *without = tl_options_get(options, "disable-create-table-in-default-db");
+    *out = db != NULL ? db : "default";
+    if (without != NULL && strcmp(without, "true") == 0)
+        return TL_OK;
+    tl_error ignored = {0};
+    tl_status status = tl_catalog_create_database(lake, *out, /* if_not_exists= */ true, &ignored);
+    return status == TL_E_NOMEM ? tl_nomem(err, "catalog") : TL_OK;
+}
+
 tl_status tl_sql__add_catalog(tl_sql_session *session, const char *name, tl_catalog *lake, const tl_options *options, tl_error *err)
 {
+    const char *db = TL_SQL_DEFAULT_DATABASE;
+    if (lake != NULL)
+        TL_TRY(default_database(lake, options, &db, err));
     if (session->n_catalogs >= CATALOGS_MAX)
         return tl_error_set(err, TL_E_LIMIT, "catalog '%s': there are %d already", name, CATALOGS_MAX);
     tl_sql_catalog *grown = tl_realloc(session->catalogs, (session->n_catalogs + 1) * sizeof *grown);
@@ -53,7 +71,7 @@ tl_status tl_sql__add_catalog(tl_sql_session *session, const char *name, tl_cata
         return tl_nomem(err, "catalog");
     session->catalogs = grown;
     tl_sql_catalog *catalog = &grown[session->n_catalogs];
-    *catalog = (tl_sql_catalog){.name = tl_strdup(name), .current_db = tl_strdup(lake == NULL ? TL_SQL_DEFAULT_DATABASE : "default")};
+    *catalog = (tl_sql_catalog){.name = tl_strdup(name), .current_db = tl_strdup(db)};
     bool good = catalog->name != NULL && catalog->current_db != NULL;
     good = good && (options == NULL || tl_options_dup(options, &catalog->options) == TL_OK);
     good = good && (lake != NULL || append_name(&catalog->databases, &catalog->n_databases, TL_SQL_DEFAULT_DATABASE) == TL_OK);

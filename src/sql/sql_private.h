@@ -66,6 +66,7 @@ struct tl_sql_session {
     size_t n_objects;
     const tl_tz *zone; /* of table.local-time-zone */
     struct tl_duck *duck; /* the embedded engine, opened at first use */
+    bool keeps_constants; /* expressions over constants are not folded while they are bound: tests of the programs that run them */
 };
 
 /** A resolved name of a table or view. Strings live in the statement's arena. */

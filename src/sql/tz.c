@@ -314,18 +314,18 @@ static const char *long_name(const char *name)
     return name;
 }
 
-static tl_tz *make_zone(const char *name)
+static tl_status make_zone(const char *name, tl_tz **out)
 {
     tl_tz *zone = tl_calloc(1, sizeof *zone);
-    if (zone == NULL || (zone->name = tl_strdup(name)) == NULL) {
+    tl_status status = zone != NULL && (zone->name = tl_strdup(name)) != NULL ? TL_OK : TL_E_NOMEM;
+    if (status == TL_OK && !parse_offset(name, &zone->first_offset) && !read_zone_file(long_name(name), zone))
+        status = TL_E_NOT_FOUND;
+    if (status != TL_OK) {
         zone_free(zone);
-        return NULL;
+        return status;
     }
-    if (!parse_offset(name, &zone->first_offset) && !read_zone_file(long_name(name), zone)) {
-        zone_free(zone);
-        return NULL;
-    }
-    return zone;
+    *out = zone;
+    return TL_OK;
 }
 
 tl_status tl_tz_find(tl_bytes_view view, const tl_tz **out, tl_error *err)
@@ -340,9 +340,15 @@ tl_status tl_tz_find(tl_bytes_view view, const tl_tz **out, tl_error *err)
     for (int i = 0; i < n_zones && found == NULL; i++)
         if (strcmp(zones[i]->name, name) == 0)
             found = zones[i];
-    if (found == NULL && n_zones < ZONES_MAX && (found = make_zone(name)) != NULL)
-        zones[n_zones++] = found;
+    tl_status status = TL_OK;
+    if (found == NULL && n_zones < ZONES_MAX) {
+        status = make_zone(name, &found);
+        if (status == TL_OK)
+            zones[n_zones++] = found;
+    }
     pthread_mutex_unlock(&lock);
+    if (status == TL_E_NOMEM)
+        return tl_nomem(err, "time zone");
     if (found == NULL)
         return tl_error_set(err, TL_E_NOT_FOUND, "there is no time zone '%s'", name);
     *out = found;

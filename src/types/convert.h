@@ -68,7 +68,7 @@ void tl_convert_put_timestamp(tl_column *col, int64_t i, int64_t millis, int32_t
 
 /** [sign] digits [. digits], of which the fraction is left out. NULL if good, else the reference's complaint. */
 const char *tl_convert_parse_int(tl_bytes_view text, int64_t min, int64_t max, int64_t *out);
-/** Java's parseDouble() or parseFloat(), with a suffix d or f and white space around; no hexadecimal. */
+/** Java's parseDouble() or parseFloat(), with a suffix d or f and white space around; hexadecimal with an exponent. */
 bool tl_convert_parse_double(tl_bytes_view text, bool single, double *out);
 
 /** y[-m[-d]], what follows a blank is left out. */

@@ -4,6 +4,8 @@
  */
 #include "types/convert.h"
 
+#include <stdlib.h>
+
 #include "types/number.h"
 
 /* As Java's String.trim(): all characters up to a blank. */
@@ -45,6 +47,21 @@ const char *tl_convert_parse_int(tl_bytes_view text, int64_t min, int64_t max, i
     return NULL;
 }
 
+/* 0x1.8p3: Java takes hexadecimal numbers, but only with an exponent. */
+static bool parse_hex_double(tl_bytes_view text, bool single, double *out)
+{
+    char copy[128], *end;
+    size_t sign = text.len > 0 && (text.data[0] == '-' || text.data[0] == '+');
+    if (text.len < sign + 2 || text.len >= sizeof copy || text.data[sign] != '0' || (text.data[sign + 1] | 0x20) != 'x')
+        return false;
+    memcpy(copy, text.data, text.len);
+    copy[text.len] = '\0';
+    if (strlen(copy) != text.len || strpbrk(copy, "pP") == NULL)
+        return false;
+    *out = single ? (double)strtof(copy, &end) : strtod(copy, &end);
+    return *end == '\0';
+}
+
 bool tl_convert_parse_double(tl_bytes_view text, bool single, double *out)
 {
     text = trim_java(text);
@@ -53,6 +70,8 @@ bool tl_convert_parse_double(tl_bytes_view text, bool single, double *out)
         if ((before >= '0' && before <= '9') || before == '.')
             text.len--;
     }
+    if (parse_hex_double(text, single, out))
+        return true;
     if (!single)
         return tl_text__parse_double(text, out);
     float v;
