@@ -271,6 +271,7 @@ struct tl_plan {
      */
     int64_t rank_from, rank_to;
     bool with_rank, keep_newest;
+    bool each_change; /* every row's change comes out, not a batch's net effect: each is a version for a temporal join */
 
     /*
      * Streaming AGGREGATE, RANK, JOIN by window: keys hold start and end of a window, so that results come once, when time has passed

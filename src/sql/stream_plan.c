@@ -261,8 +261,9 @@ static tl_status time_term(tl_binder *b, const tl_plan *join, const tl_expr *e, 
 }
 
 /** left + a OP right + c bounds right - left. */
-static tl_status time_bound(tl_binder *b, const tl_expr *e, tl_plan *plan, bool *has_lower, bool *has_upper)
+static tl_status time_bound(tl_binder *b, const tl_expr *e, tl_plan *plan, bool *has_lower, bool *has_upper, bool *taken)
 {
+    *taken = false;
     const char *op = comparison(e);
     int32_t n_left = plan->inputs[0]->type->n_fields, l, r;
     int64_t a, c;
@@ -284,6 +285,7 @@ static tl_status time_bound(tl_binder *b, const tl_expr *e, tl_plan *plan, bool 
     r -= n_left;
     if ((*has_lower || *has_upper) && (plan->left_time != l || plan->right_time != r))
         return TL_OK; /* a second pair of times: an ordinary condition */
+    *taken = true;
     plan->left_time = l;
     plan->right_time = r;
     int64_t bound = a - c;
@@ -305,13 +307,27 @@ static tl_status interval_join(tl_binder *b, tl_plan *plan)
     if (plan->condition == NULL || plan->join == TL_JOIN_SEMI || plan->join == TL_JOIN_ANTI)
         return TL_OK;
     tl_expr **conjuncts;
-    int32_t n;
-    bool has_lower = false, has_upper = false;
+    int32_t n, n_rest = 0;
+    bool has_lower = false, has_upper = false, taken;
     TL_TRY(tl_plan__conjuncts(b, plan->condition, &conjuncts, &n));
-    for (int32_t i = 0; i < n; i++)
-        TL_TRY(time_bound(b, conjuncts[i], plan, &has_lower, &has_upper));
+    for (int32_t i = 0; i < n; i++) {
+        TL_TRY(time_bound(b, conjuncts[i], plan, &has_lower, &has_upper, &taken));
+        if (!taken)
+            conjuncts[n_rest++] = conjuncts[i];
+    }
     plan->is_interval = has_lower && has_upper;
-    return TL_OK;
+    if (!plan->is_interval)
+        return TL_OK;
+    plan->condition = NULL; /* the bounds say the rest of it */
+    return n_rest > 0 ? tl_plan__conjunction(b, conjuncts, n_rest, &plan->condition) : TL_OK;
+}
+
+/** A ranking that makes the versions of a temporal join. */
+static void keep_versions(tl_plan *plan)
+{
+    while (plan->kind == TL_PLAN_PROJECT || plan->kind == TL_PLAN_FILTER)
+        plan = plan->inputs[0];
+    plan->each_change = plan->kind == TL_PLAN_RANK;
 }
 
 tl_status tl_plan__find_windows(tl_binder *b, tl_plan *plan)
@@ -324,6 +340,9 @@ tl_status tl_plan__find_windows(tl_binder *b, tl_plan *plan)
         return TL_OK;
     case TL_PLAN_RANK:
         plan->by_window = holds_window(plan->inputs[0], plan->over[0].partition, plan->over[0].n_partition, &plan->window_end);
+        return TL_OK;
+    case TL_PLAN_TEMPORAL_JOIN:
+        keep_versions(plan->inputs[1]);
         return TL_OK;
     case TL_PLAN_JOIN:
         window_join(plan);

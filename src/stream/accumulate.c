@@ -15,10 +15,8 @@ static bool needs_values(const tl_agg_call *call)
     case TL_AGG_COUNT:
     case TL_AGG_SUM:
         return call->distinct;
-    case TL_AGG_GROUPING:
-        return false;
     default:
-        return true;
+        return call->kind < TL_AGG_GROUPING;
     }
 }
 
@@ -243,7 +241,7 @@ static void add_number(const tl_agg_call *call, tl_accumulator *acc, const tl_co
 
 static tl_status accumulate(const tl_acc_calls *calls, const tl_agg_call *call, tl_accumulator *acc, const tl_acc_input *in, int64_t i, int64_t delta)
 {
-    if (call->kind == TL_AGG_GROUPING || !counts(call, in, i))
+    if (call->kind >= TL_AGG_GROUPING || !counts(call, in, i))
         return TL_OK;
     if (in->row_starts == NULL) {
         add_number(call, acc, in->arg, i, delta);
@@ -281,7 +279,7 @@ void tl_acc_inputs_free(tl_acc_input *inputs, int32_t n)
 
 static tl_status prepare_input(const tl_agg_call *call, const tl_batch *batch, tl_acc_input *in, tl_error *err)
 {
-    if (call->kind == TL_AGG_GROUPING)
+    if (call->kind >= TL_AGG_GROUPING) /* ROW_NUMBER and the like: computed by OVER itself */
         return TL_OK;
     if (call->n_args > 0)
         in->arg = batch->cols[call->args[0]];

@@ -47,7 +47,11 @@ static tl_status build_join(tl_pipeline *pipeline, const tl_plan *plan, tl_op **
         tl_stream__op_free(left);
         return status;
     }
-    return tl_stream__join(pipeline, plan, left, right, out, err);
+    if (plan->kind == TL_PLAN_TEMPORAL_JOIN)
+        return tl_stream__temporal_join(pipeline, plan, left, right, out, err);
+    if (plan->by_window)
+        return tl_stream__window_join(pipeline, plan, left, right, out, err);
+    return plan->is_interval ? tl_stream__interval_join(pipeline, plan, left, right, out, err) : tl_stream__join(pipeline, plan, left, right, out, err);
 }
 
 static tl_status build_aggregate(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err)
@@ -69,6 +73,10 @@ static tl_status build_unary(tl_pipeline *pipeline, const tl_plan *plan, tl_op *
         return tl_stream__lookup_join(pipeline, plan, input, out, err);
     case TL_PLAN_AGGREGATE:
         return build_aggregate(pipeline, plan, input, out, err);
+    case TL_PLAN_UNNEST:
+        return tl_stream__unnest(pipeline, plan, input, out, err);
+    case TL_PLAN_OVER:
+        return tl_stream__over(pipeline, plan, input, out, err);
     case TL_PLAN_RANK:
         return plan->by_window ? tl_stream__window_rank(pipeline, plan, input, out, err) : tl_stream__rank(pipeline, plan, input, out, err);
     case TL_PLAN_WATERMARK:
@@ -93,21 +101,18 @@ tl_status tl_stream__build(tl_pipeline *pipeline, const tl_plan *plan, tl_op **o
     case TL_PLAN_WATERMARK:
     case TL_PLAN_LOOKUP_JOIN:
     case TL_PLAN_AGGREGATE:
+    case TL_PLAN_OVER:
     case TL_PLAN_RANK:
+    case TL_PLAN_UNNEST:
     case TL_PLAN_WINDOW:
         return build_unary(pipeline, plan, out, err);
     case TL_PLAN_JOIN:
+    case TL_PLAN_TEMPORAL_JOIN:
         return build_join(pipeline, plan, out, err);
     case TL_PLAN_UNION:
         return build_union(pipeline, plan, out, err);
-    case TL_PLAN_TEMPORAL_JOIN:
-        return unsupported("a temporal join by event time", err);
     case TL_PLAN_SETOP:
         return unsupported("INTERSECT or EXCEPT", err);
-    case TL_PLAN_OVER:
-        return unsupported("an OVER window", err);
-    case TL_PLAN_UNNEST:
-        return unsupported("UNNEST", err);
     case TL_PLAN_SORT:
         return unsupported("ORDER BY or LIMIT", err);
     case TL_PLAN_SINK:

@@ -6,6 +6,7 @@
  * or out of it (anti) when that number leaves or reaches zero.
  */
 #include "stream/op.h"
+#include "stream/pairs.h"
 #include "stream/row_store.h"
 
 typedef struct side {
@@ -113,14 +114,6 @@ static void candidates_deinit(candidates *c)
     tl_free(c->starts);
 }
 
-static bool key_has_null(const tl_batch *batch, const int32_t *columns, int32_t n, int64_t row)
-{
-    for (int32_t i = 0; i < n; i++)
-        if (tl_col_is_null(batch->cols[columns[i]], row))
-            return true;
-    return false;
-}
-
 static tl_status find_candidates(const side *mine, const side *other, const tl_batch *batch, const tl_keys *keys, candidates *out, tl_error *err)
 {
     out->starts = tl_calloc((size_t)batch->n_rows + 1, sizeof *out->starts);
@@ -129,7 +122,7 @@ static tl_status find_candidates(const side *mine, const side *other, const tl_b
     for (int64_t i = 0; i < batch->n_rows; i++) {
         out->starts[i] = out->n;
         const struct tl_row_entry *entry = NULL;
-        bool null_key = key_has_null(batch, mine->rows.key_columns, mine->rows.n_keys, i);
+        bool null_key = tl_stream__has_null(batch, mine->rows.key_columns, mine->rows.n_keys, i);
         while (!null_key && tl_row_store_next(&other->rows, keys, i, &entry)) {
             if (out->n == out->cap) {
                 int64_t cap = out->cap == 0 ? 1024 : out->cap * 2;
@@ -310,20 +303,6 @@ static void join_free(tl_op *op)
     tl_free(j);
 }
 
-/* (left, right), all nullable: what the condition sees. */
-static tl_status joined_type(const tl_type *left, const tl_type *right, const tl_type **out, tl_error *err)
-{
-    int32_t n = left->n_fields + right->n_fields;
-    tl_field *fields = tl_calloc((size_t)n + 1, sizeof *fields);
-    if (fields == NULL)
-        return tl_nomem(err, "operator");
-    for (int32_t i = 0; i < n; i++)
-        fields[i] = i < left->n_fields ? left->fields[i] : right->fields[i - left->n_fields];
-    tl_status status = tl_type_create_row(false, fields, n, out, err);
-    tl_free(fields);
-    return status;
-}
-
 static tl_status init(join_op *j, const tl_plan *plan, tl_error *err)
 {
     j->inner = plan->join == TL_JOIN_INNER;
@@ -337,7 +316,7 @@ static tl_status init(join_op *j, const tl_plan *plan, tl_error *err)
         j->sides[s].n_cols = j->sides[s].input->type->n_fields;
     if (plan->condition == NULL)
         return TL_OK;
-    TL_TRY(joined_type(j->sides[0].input->type, j->sides[1].input->type, &j->joined, err));
+    TL_TRY(tl_stream__joined_type(j->sides[0].input->type, j->sides[1].input->type, &j->joined, err));
     return tl_stream__condition(j->base.pipeline, j->joined, plan->condition, &j->condition, err);
 }
 

@@ -27,6 +27,9 @@ static inline tl_bytes_view tl_stream__key(const tl_keys *keys, int64_t i, tl_ke
 /** TL_E_UNSUPPORTED, naming `what`, if the batch takes rows back. */
 tl_status tl_stream__refuse_retractions(const tl_batch *batch, const char *what, tl_error *err);
 
+/** A reference to no row: NULLs. */
+#define TL_NO_ROW ((tl_rowref){0, TL_ROW_NULL})
+
 /** References to rows that grow one by one. Zero-initialise; tl_free(list->refs). */
 typedef struct tl_ref_list {
     tl_rowref *refs;

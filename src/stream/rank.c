@@ -112,30 +112,6 @@ static tl_status take_row(rank_op *r, partition *p, const tl_batch *batch, int64
     return tl_ref_list_add(&r->gone, &removed, 1);
 }
 
-static tl_status apply_batch(rank_op *r, const tl_batch *batch, tl_error *err)
-{
-    TL_CLEANUP(tl_keys_freep) tl_keys *keys = NULL;
-    TL_TRY(tl_stream__keys(batch, r->plan->over[0].partition, r->plan->over[0].n_partition, &keys, err));
-    TL_CLEANUP(tl_freep) uint32_t *sel = tl_alloc(sizeof *sel * (size_t)(batch->n_rows + 1));
-    if (sel == NULL)
-        return tl_nomem(err, "ranking");
-    int64_t n = 0, added = 0;
-    for (int64_t i = 0; i < batch->n_rows; i++)
-        if (!tl_kind_is_retract(tl_batch_kind(batch, i)))
-            sel[n++] = (uint32_t)i;
-    uint32_t chunk;
-    TL_TRY(tl_row_buffer_add(&r->rows, batch, sel, n, &chunk, err));
-    for (int64_t i = 0; i < batch->n_rows; i++) {
-        partition *p;
-        tl_status status = partition_of(r, keys, i, &p);
-        if (status == TL_OK)
-            status = tl_kind_is_retract(tl_batch_kind(batch, i)) ? take_row(r, p, batch, i) : add_row(r, p, (tl_rowref){chunk, (uint32_t)added++});
-        if (status != TL_OK)
-            return tl_nomem(err, "ranking");
-    }
-    return TL_OK;
-}
-
 /* ---- rows out ---- */
 
 static tl_status emit(changes *c, tl_rowref row, int64_t rank, uint8_t kind)
@@ -208,6 +184,7 @@ static tl_status emit_members(const partition *p, tl_rowref *now, int64_t n, cha
     return TL_OK;
 }
 
+/* What the touched partitions show now instead of what they showed. */
 static tl_status list_changes(rank_op *r, changes *out)
 {
     const tl_plan *plan = r->plan;
@@ -225,6 +202,36 @@ static tl_status list_changes(rank_op *r, changes *out)
                 memcpy(copy, now, sizeof *copy * (size_t)n);
             TL_TRY(emit_members(p, copy, n, out));
         }
+        p->touched = false;
+        tl_free(p->old);
+        p->old = NULL;
+    }
+    r->n_touched = 0;
+    return TL_OK;
+}
+
+static tl_status apply_batch(rank_op *r, const tl_batch *batch, changes *out, tl_error *err)
+{
+    TL_CLEANUP(tl_keys_freep) tl_keys *keys = NULL;
+    TL_TRY(tl_stream__keys(batch, r->plan->over[0].partition, r->plan->over[0].n_partition, &keys, err));
+    TL_CLEANUP(tl_freep) uint32_t *sel = tl_alloc(sizeof *sel * (size_t)(batch->n_rows + 1));
+    if (sel == NULL)
+        return tl_nomem(err, "ranking");
+    int64_t n = 0, added = 0;
+    for (int64_t i = 0; i < batch->n_rows; i++)
+        if (!tl_kind_is_retract(tl_batch_kind(batch, i)))
+            sel[n++] = (uint32_t)i;
+    uint32_t chunk;
+    TL_TRY(tl_row_buffer_add(&r->rows, batch, sel, n, &chunk, err));
+    for (int64_t i = 0; i < batch->n_rows; i++) {
+        partition *p;
+        tl_status status = partition_of(r, keys, i, &p);
+        if (status == TL_OK)
+            status = tl_kind_is_retract(tl_batch_kind(batch, i)) ? take_row(r, p, batch, i) : add_row(r, p, (tl_rowref){chunk, (uint32_t)added++});
+        if (status == TL_OK && r->plan->each_change)
+            status = list_changes(r, out);
+        if (status != TL_OK)
+            return tl_nomem(err, "ranking");
     }
     return TL_OK;
 }
@@ -267,12 +274,6 @@ static void settle(rank_op *r)
     for (int64_t i = 0; i < r->gone.n; i++)
         tl_row_buffer_release(&r->rows, r->gone.refs[i]);
     r->gone.n = 0;
-    for (size_t i = 0; i < r->n_touched; i++) {
-        r->touched[i]->touched = false;
-        tl_free(r->touched[i]->old);
-        r->touched[i]->old = NULL;
-    }
-    r->n_touched = 0;
 }
 
 static tl_status rank_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_error *err)
@@ -283,11 +284,10 @@ static tl_status rank_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_err
     op->watermark = r->input->watermark;
     if (in == NULL || in->n_rows == 0)
         return TL_OK;
-    TL_TRY(apply_batch(r, in, err));
     changes c = {0};
-    tl_status status = list_changes(r, &c);
-    if (status != TL_OK)
-        (void)tl_nomem(err, "ranking");
+    tl_status status = apply_batch(r, in, &c, err);
+    if (status == TL_OK && list_changes(r, &c) != TL_OK)
+        status = tl_nomem(err, "ranking");
     if (status == TL_OK)
         status = gather(r, &c, out, err);
     tl_free(c.rows.refs);

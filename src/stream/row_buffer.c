@@ -72,6 +72,7 @@ tl_status tl_row_buffer_gather(const tl_row_buffer *buffer, const tl_rowref *ref
     TL_CLEANUP(tl_freep) const tl_column **sources = tl_alloc(sizeof *sources * (size_t)(buffer->n + 1));
     if (sources == NULL)
         return tl_nomem(err, "operator state");
+    sources[0] = NULL; /* where all rows are NULL */
     for (int32_t c = 0; c < n_columns; c++) {
         for (uint32_t i = 0; i < buffer->n; i++)
             sources[i] = buffer->chunks[i] == NULL ? NULL : buffer->chunks[i]->cols[from == NULL ? c : from[c]];

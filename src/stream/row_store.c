@@ -1,5 +1,7 @@
 #include "stream/row_store.h"
 
+#include "stream/pairs.h"
+
 static void chunk_deinit(tl_store_chunk *c)
 {
     tl_batch_free(c->batch);
@@ -20,23 +22,9 @@ void tl_row_store_deinit(tl_row_store *store)
 
 tl_status tl_row_store_keys(const tl_row_store *store, const tl_batch *batch, tl_keys **out, tl_error *err)
 {
-    /* Both sides of a join must have keys of one form, so NOT NULL does not count. */
-    tl_column *cols[64] = {NULL};
-    if (store->n_keys > 64)
-        return tl_error_set(err, TL_E_LIMIT, "a join has at most 64 keys");
-    tl_status status = TL_OK;
-    for (int32_t i = 0; i < store->n_keys && status == TL_OK; i++) {
-        const tl_column *col = batch->cols[store->key_columns[i]];
-        TL_CLEANUP(tl_type_unrefp) const tl_type *nullable = NULL;
-        status = tl_type_with_nullable(col->type, true, &nullable, err);
-        if (status == TL_OK)
-            status = tl_column_retype(col, nullable, &cols[i], err);
-    }
-    if (status == TL_OK)
-        status = tl_keys_create((const tl_column *const *)cols, store->n_keys, batch->n_rows, out, err);
-    for (int32_t i = 0; i < store->n_keys; i++)
-        tl_column_unref(cols[i]);
-    return status;
+    if (store->n_keys == 0) /* all rows have the one empty key */
+        return tl_keys_create(NULL, 0, batch->n_rows, out, err);
+    return tl_stream__join_keys(batch, store->key_columns, store->n_keys, out, err);
 }
 
 static tl_status append_chunk(tl_row_store *store, tl_store_chunk *c, tl_error *err)

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "stream/keys.h"
 #include "stream/row_buffer.h"
+#include "stream/time_heap.h"
 
 typedef struct session {
     int64_t start, end;
@@ -21,60 +22,15 @@ typedef struct partition {
     session *first;
 } partition;
 
-/* Sessions by their end: a binary heap whose entries may be out of date. */
-typedef struct due {
-    int64_t end;
-    session *session;
-} due;
-
 typedef struct session_op {
     tl_op base;
     tl_op *input;
     const tl_plan *plan;
     tl_map partitions;
     tl_row_buffer rows;
-    due *heap;
-    size_t n_heap, cap_heap;
+    tl_time_heap heap; /* every session, by its end as it was when it was put there */
     int64_t seen; /* the input's watermark up to which sessions have been closed */
 } session_op;
-
-/* ---- heap ---- */
-
-static tl_status heap_push(session_op *s, session *one)
-{
-    if (s->n_heap == s->cap_heap) {
-        size_t cap = s->cap_heap == 0 ? 256 : s->cap_heap * 2;
-        due *grown = tl_realloc(s->heap, cap * sizeof *grown);
-        if (grown == NULL)
-            return TL_E_NOMEM;
-        s->heap = grown;
-        s->cap_heap = cap;
-    }
-    size_t i = s->n_heap++;
-    for (; i > 0 && s->heap[(i - 1) / 2].end > one->end; i = (i - 1) / 2)
-        s->heap[i] = s->heap[(i - 1) / 2];
-    s->heap[i] = (due){one->end, one};
-    return TL_OK;
-}
-
-static due heap_pop(session_op *s)
-{
-    due top = s->heap[0], last = s->heap[--s->n_heap];
-    size_t i = 0;
-    for (;;) {
-        size_t child = 2 * i + 1;
-        if (child >= s->n_heap)
-            break;
-        if (child + 1 < s->n_heap && s->heap[child + 1].end < s->heap[child].end)
-            child++;
-        if (s->heap[child].end >= last.end)
-            break;
-        s->heap[i] = s->heap[child];
-        i = child;
-    }
-    s->heap[i] = last;
-    return top;
-}
 
 /* ---- sessions ---- */
 
@@ -137,7 +93,7 @@ static tl_status session_of(session_op *s, partition *p, int64_t time, int64_t w
         if (found == NULL)
             return TL_E_NOMEM;
         *found = (session){.start = start, .end = end, .partition = p, .next = p->first};
-        if (heap_push(s, found) != TL_OK) {
+        if (tl_time_heap_push(&s->heap, end, found, TL_NO_ROW) != TL_OK) {
             tl_free(found);
             return TL_E_NOMEM;
         }
@@ -230,10 +186,10 @@ static tl_status close_one(closing *c, const session *one)
 
 static tl_status close_sessions(session_op *s, int64_t watermark, closing *c)
 {
-    while (s->n_heap > 0 && s->heap[0].end - 1 <= watermark) {
-        session *one = heap_pop(s).session;
+    while (s->heap.n > 0 && s->heap.entries[0].time - 1 <= watermark) {
+        session *one = tl_time_heap_pop(&s->heap).owner;
         if (one->partition != NULL && one->end - 1 > watermark) { /* it has grown since */
-            TL_TRY(heap_push(s, one)); /* there is room: one was just taken out */
+            TL_TRY(tl_time_heap_push(&s->heap, one->end, one, TL_NO_ROW));
             continue;
         }
         tl_status status = TL_OK;
@@ -266,7 +222,7 @@ static tl_status gather(session_op *s, const closing *c, tl_batch **out, tl_erro
 /* Partitions without an open session are forgotten once they are most of all. */
 static tl_status forget_partitions(session_op *s, tl_error *err)
 {
-    if (s->partitions.count < 4096 || s->n_heap > s->partitions.count / 4)
+    if (s->partitions.count < 4096 || s->heap.n > s->partitions.count / 4)
         return TL_OK;
     tl_map kept = {0};
     size_t pos = 0;
@@ -294,9 +250,11 @@ static tl_status compact(session_op *s, tl_error *err)
     if (refs == NULL)
         return tl_nomem(err, "sessions");
     int64_t n = 0;
-    for (size_t i = 0; i < s->n_heap; i++)
-        for (int64_t k = 0; k < s->heap[i].session->rows.n; k++)
-            refs[n++] = &s->heap[i].session->rows.refs[k];
+    for (size_t i = 0; i < s->heap.n; i++) {
+        session *one = s->heap.entries[i].owner;
+        for (int64_t k = 0; k < one->rows.n; k++)
+            refs[n++] = &one->rows.refs[k];
+    }
     return tl_row_buffer_compact(&s->rows, refs, n, err);
 }
 
@@ -335,9 +293,9 @@ static tl_status session_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_
 static void session_op_free(tl_op *op)
 {
     session_op *s = (session_op *)op;
-    for (size_t i = 0; i < s->n_heap; i++)
-        session_free(s->heap[i].session);
-    tl_free(s->heap);
+    for (size_t i = 0; i < s->heap.n; i++)
+        session_free(s->heap.entries[i].owner);
+    tl_free(s->heap.entries);
     size_t pos = 0;
     void *p;
     while (tl_map_next(&s->partitions, &pos, NULL, &p))
