@@ -241,6 +241,12 @@ TIDELAKE_API void tidelake_printer_close(tidelake_printer *printer);
 
 TIDELAKE_API tl_status tidelake_compact(tidelake_table *table, const char *commit_user, int full, int threads,
                                         tidelake_commit_result *result, tl_error *err);
+/**
+ * Delete rows of a table without a primary key that has `deletion-vectors.enabled`, in one commit. `where` as in
+ * tidelake_read_options; NULL: all rows. `deleted` (may be NULL) receives their number.
+ */
+TIDELAKE_API tl_status tidelake_delete(tidelake_table *table, const char *commit_user, const char *where, int64_t *deleted,
+                                       tidelake_commit_result *result, tl_error *err);
 /** `snapshot_id` 0: the latest; `retain_ms` < 0: for ever. */
 TIDELAKE_API tl_status tidelake_create_tag(tidelake_table *table, const char *tag, int64_t snapshot_id, int64_t retain_ms,
                                            tl_error *err);

@@ -31,7 +31,7 @@ static tl_status find_columns(const tl_type *row_type, const char *const *names,
     return TL_OK;
 }
 
-static tl_status parse_where(const char *where, const tl_type *row_type, tl_predicate **out, tl_error *err)
+tl_status tl_api__parse_where(const char *where, const tl_type *row_type, tl_predicate **out, tl_error *err)
 {
     tl_arena arena = {0};
     const tl_json *json;
@@ -54,7 +54,7 @@ static tl_status make_spec(tidelake_table *table, const tidelake_read_options *o
         spec->n_columns = (int32_t)options->n_columns;
     }
     if (TL_API_HAS(options, where) && options->where != NULL) {
-        TL_TRY(parse_where(options->where, row_type, &rows->predicate, err));
+        TL_TRY(tl_api__parse_where(options->where, row_type, &rows->predicate, err));
         spec->predicate = rows->predicate;
     }
     if (TL_API_HAS(options, limit))

@@ -268,3 +268,21 @@ tl_status tidelake_compact(tidelake_table *table, const char *commit_user, int f
         tell(&done, result);
     return tl_api__in_table(table, status, err);
 }
+
+tl_status tidelake_delete(tidelake_table *table, const char *commit_user, const char *where, int64_t *deleted,
+                          tidelake_commit_result *result, tl_error *err)
+{
+    TL_CLEANUP(tl_predicate_freep) tl_predicate *predicate = NULL;
+    if (where != NULL)
+        TL_TRY(tl_api__in_table(table, tl_api__parse_where(where, tl_table_row_type(table->table), &predicate, err), err));
+    tl_delete_spec spec = {.user = commit_user, .finder = {.predicate = predicate}};
+    tl_commit_result done = {0};
+    int64_t n = 0;
+    tl_status status = tl_table_delete(table->table, &spec, &n, &done, err);
+    if (status == TL_OK) {
+        tell(&done, result);
+        if (deleted != NULL)
+            *deleted = n;
+    }
+    return tl_api__in_table(table, status, err);
+}

@@ -157,6 +157,7 @@ int cmd_write(const cli_args *args);
 int cmd_read(const cli_args *args);
 int cmd_changelog(const cli_args *args);
 int cmd_files(const cli_args *args);
+int cmd_delete(const cli_args *args);
 int cmd_compact(const cli_args *args);
 int cmd_expire(const cli_args *args);
 int cmd_rollback(const cli_args *args);

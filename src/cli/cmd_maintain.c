@@ -1,8 +1,24 @@
-/* Commands that keep tables in shape: compact, expire, tags, rollback, partitions, fsck. */
+/* Commands that keep tables in shape: delete, compact, expire, tags, rollback, partitions, fsck. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
+
+int cmd_delete(const cli_args *args)
+{
+    cli_table t;
+    if (!cli_open_table(args, NULL, 0, &t))
+        return CLI_EXIT_FAILED;
+    tl_error err;
+    int64_t deleted = 0;
+    tl_status status =
+        tidelake_delete(t.table, cli_value(args, "commit-user", NULL), cli_value(args, "where", NULL), &deleted, NULL, &err);
+    if (status == TL_OK)
+        printf("{\"deleted\":%lld}\n", (long long)deleted);
+    int rc = status == TL_OK ? cli_report(t.table) : cli_fail(&err);
+    cli_close_table(&t);
+    return rc;
+}
 
 int cmd_compact(const cli_args *args)
 {

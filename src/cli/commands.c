@@ -47,6 +47,11 @@ static const cli_option changelog_options[] = {
     OPTION_OUTPUT,
     END,
 };
+static const cli_option delete_options[] = {
+    {"where", CLI_VALUE, "FILTER", "which rows (default: all): '[\">\",\"n\",5]'"},
+    {"commit-user", CLI_VALUE, "NAME", "who commits (default: a random name)"},
+    END,
+};
 static const cli_option compact_options[] = {
     {"full", CLI_FLAG, "", "everything into one sorted run per bucket"},
     {"commit-user", CLI_VALUE, "NAME", "who commits (default: a random name)"},
@@ -152,6 +157,10 @@ const cli_command cli_commands[] = {
     {"files", rows_group, "DB.TABLE", 1, 1, "print the data files of the latest snapshot", NULL, "  tidelake files db.t --format table", read_options,
      cmd_files},
 
+    {"delete", rows_group, "DB.TABLE", 1, 1, "delete rows of a table without a primary key",
+     "The table needs 'deletion-vectors.enabled' = 'true'. Rows of a table with a primary key are deleted by writing them with\n"
+     "\"_kind\":\"-D\".",
+     "  tidelake delete db.log --where '[\"<\",\"day\",\"2024-01-01\"]'", delete_options, cmd_delete},
     {"compact", care_group, "DB.TABLE", 1, 1, "merge files: keyed tables bucket by bucket, small files of append tables", NULL,
      "  tidelake compact db.t --full", compact_options, cmd_compact},
     {"expire", care_group, "DB.TABLE", 1, 1, "remove old snapshots and the files that only they need", NULL,

@@ -9,8 +9,6 @@
 
 /* Commands that the reference's tool has and this one does not have yet: told apart from slips of the finger. */
 static const char *const not_yet[][2] = {
-    {"delete",
-     "deleting rows by a filter (deletion vectors); write rows with \"_kind\":\"-D\" into a table with a primary key instead"},
     {"analyze", "statistics files"},
     {"branch fast-forward", "merging a branch into its table"},
 };

@@ -207,6 +207,17 @@ tl_status tl_sections(const tl_lsm_config *config, tl_data_file *const *files, s
                       tl_error *err);
 void tl_sections_free(tl_section *sections, size_t n);
 
+/** Which rows of a data file are wanted. */
+typedef struct tl_row_finder {
+    const tl_predicate *predicate; /* bound to the table's row type, exact; NULL: none */
+    /* Chooses among the rows that pass, given with all the table's columns; NULL: all of them. `sel` has room for each row. */
+    tl_status (*match)(void *ctx, const tl_batch *rows, uint32_t *sel, int64_t *n, tl_error *err);
+    void *ctx;
+} tl_row_finder;
+/** Numbers of the file's rows that the finder chooses, ascending (tl_free), without those in `vectors` (may be NULL). */
+tl_status tl_file_find_rows(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, const tl_data_file *file, tl_dv_set *vectors,
+                            const tl_row_finder *finder, int64_t **rows, size_t *n, tl_error *err);
+
 /** Deletion vectors of a bucket and the index files that hold them. */
 typedef struct tl_bucket_vectors {
     tl_dv_set *set; /* NULL: none */

@@ -89,7 +89,7 @@ static tl_status writable_copy(tl_table *table, tl_table **out, tl_error *err)
     return status;
 }
 
-static tl_status next_identifier(tl_table *table, const char *user, int64_t *out, tl_error *err)
+tl_status tl_table__next_identifier(tl_table *table, const char *user, int64_t *out, tl_error *err)
 {
     *out = TL_COMMIT_BATCH;
     if (user == NULL)
@@ -106,7 +106,7 @@ static tl_status next_identifier(tl_table *table, const char *user, int64_t *out
 static tl_status run_job(tl_table *table, const char *user, bool full, tl_pool *pool, tl_commit_result *out, tl_error *err)
 {
     tl_commit_spec spec = {.user = user, .watermark = TL_ABSENT, .ignore_empty = true};
-    TL_TRY(next_identifier(table, user, &spec.identifier, err));
+    TL_TRY(tl_table__next_identifier(table, user, &spec.identifier, err));
     tl_commit_messages messages = {0};
     tl_status status = table->bucket_mode == TL_BUCKETS_UNAWARE ? compact_unaware(table, full, &messages, err)
                                                                 : compact_buckets(table, full, pool, &messages, err);

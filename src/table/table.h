@@ -200,6 +200,20 @@ tl_status tl_table_latest_of_user(tl_table *table, const char *user, tl_snapshot
 /** Expire as the options say; called after commits unless write-only. */
 tl_status tl_table_maintain(tl_table *table, tl_error *err);
 
+/* ---- deleting rows of append tables ---- */
+
+typedef struct tl_delete_spec {
+    const char *user;     /* NULL: a random UUID */
+    tl_row_finder finder; /* which rows */
+    /* Messages to commit with the deletion, asked for when all rows are found (those that take the deleted rows' place); `ctx` is the
+       finder's. NULL: none. */
+    tl_status (*written)(void *ctx, tl_commit_messages *out, tl_error *err);
+} tl_delete_spec;
+/** Mark rows in deletion vectors, in one commit. TL_E_CONFLICT if others compacted the files or deleted rows of them meanwhile. */
+tl_status tl_table_delete(tl_table *table, const tl_delete_spec *spec, int64_t *deleted, tl_commit_result *out, tl_error *err);
+/** TL_E_INVALID unless rows can be deleted: an append table with deletion vectors. */
+tl_status tl_table_check_deletable(const tl_table *table, tl_error *err);
+
 /* ---- maintenance ---- */
 
 /** A compaction job of its own: keyed buckets (full: everything to the top), small files of append tables; commits. */

@@ -303,6 +303,8 @@ tl_status tl_commit__overlap(tl_table *table, const tl_manifest_entry *const *en
 tl_status tl_manifests__merge(tl_table *table, tl_manifest_writer *writer, const tl_manifest_list *in, tl_manifest_list *out, tl_names *fresh,
                               tl_error *err);
 tl_status tl_table__manifest_writer(tl_table *table, tl_manifest_writer *out, tl_error *err);
+/** Identifier of a job's next commit; TL_COMMIT_BATCH without a user. */
+tl_status tl_table__next_identifier(tl_table *table, const char *user, int64_t *out, tl_error *err);
 /** TL_E_UNSUPPORTED for tables that can be read here but not written. */
 tl_status tl_table__check_writable(const tl_table *table, tl_error *err);
 /** `object` into table, branch and system table; the last two may be NULL. All tl_free'd by the caller. Java: Identifier. */

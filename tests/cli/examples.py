@@ -21,6 +21,8 @@ tidelake consumer set db.t report 8
 echo '{"columns":[{"name":"dt","type":"STRING"},{"name":"k","type":"INT"}],"partitionKeys":["dt"]}' | tidelake create db.days -
 printf '{"dt":"2024-05-01","k":1}\n{"dt":"2024-05-02","k":2}\n' | tidelake write db.days -
 printf 'dt,k\n2024-05-01,3\n' > day.csv
+echo '{"columns":[{"name":"day","type":"STRING"}],"options":{"deletion-vectors.enabled":"true"}}' | tidelake create db.log -
+echo '{"day":"2023-12-31"}' | tidelake write db.log -
 tidelake read db.t --format parquet --output rows.parquet
 echo '{"columns":[{"name":"id","type":"INT"}]}' > schema.json
 mkdir data && printf '{"k":1}\n' > data/in.json

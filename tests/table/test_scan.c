@@ -326,7 +326,7 @@ static void assert_splits(tl_table *table, const file_spec *files, size_t n, boo
     char got[1024] = "";
     for (size_t i = 0; i < n; i++)
         add_file(&entries, (int)i, &files[i], keyed);
-    assert_ok(tl_table__splits(table, &entries, 1, /* streaming= */ false, &splits, &err), &err);
+    assert_ok(tl_table__splits(table, &entries, 1, /* streaming= */ false, /* vectors= */ NULL, &splits, &err), &err);
     for (size_t i = 0; i < splits.n; i++) {
         for (size_t f = 0; f < splits.items[i].files.n; f++)
             snprintf(got + strlen(got), sizeof got - strlen(got), "%s%d", f > 0 ? "," : i > 0 ? "|" : "",
