@@ -215,9 +215,9 @@ static tl_status store(const tl_lsm__bucket *bucket, const char *name, tl_bytes_
     TL_TRY(tl_fs_create(fs, path, &file, err));
     tl_status status = tl_file_write(file, content.data, content.len, err);
     if (status == TL_OK)
-        status = tl_file_sync(file, err);
-    tl_status closed = tl_file_close(file, status == TL_OK ? err : NULL);
-    status = status == TL_OK ? closed : status;
+        status = tl_file_finish(file, err);
+    else
+        (void)tl_file_close(file, NULL);
     if (status != TL_OK)
         (void)tl_fs_remove(fs, path, NULL); /* an orphan at worst */
     return status;
