@@ -1,8 +1,8 @@
 /*
  * Compression with known sizes: one call per page or block.
  *
- * Decompression contexts are kept per thread, because a ZSTD_DCtx or a libdeflate decompressor costs more to make than a
- * page costs to decode. A thread's contexts are freed when it ends.
+ * Contexts are kept per thread, because a ZSTD_DCtx or a libdeflate decompressor costs more to make than a page costs to decode;
+ * so is one for compression, from one file to the next. A thread's contexts are freed when it ends.
  *
  * LZ4 in Parquet has three shapes: raw blocks (LZ4_RAW), Hadoop's framing (a sequence of {BE uncompressed length, BE
  * compressed length, block}) and, in old files under the same name as Hadoop's, raw blocks or LZ4 frames.
@@ -34,8 +34,11 @@ const char *tl_codec_name(tl_codec codec)
 
 /* ---- contexts of a thread ---- */
 
+#define SPARE_BYTES_MAX (4u << 20) /* level 1 needs less than one MiB, level 19 nearly 100 */
+
 typedef struct contexts {
     ZSTD_DCtx *zstd;
+    ZSTD_CCtx *spare; /* of the compressor that was freed last */
     struct libdeflate_decompressor *deflate;
 } contexts;
 
@@ -49,6 +52,7 @@ static void contexts_free(void *arg)
     if (ctx == NULL)
         return;
     ZSTD_freeDCtx(ctx->zstd);
+    ZSTD_freeCCtx(ctx->spare);
     if (ctx->deflate != NULL)
         libdeflate_free_decompressor(ctx->deflate);
     tl_free(ctx);
@@ -77,6 +81,23 @@ ZSTD_DCtx *tl_codec__zstd_dctx(void)
     if (ctx != NULL && ctx->zstd == NULL)
         ctx->zstd = ZSTD_createDCtx();
     return ctx == NULL ? NULL : ctx->zstd;
+}
+
+ZSTD_CCtx *tl_codec__zstd_cctx_take(void)
+{
+    contexts *ctx = contexts_get();
+    if (ctx == NULL || ctx->spare == NULL)
+        return ZSTD_createCCtx();
+    return TL_STEAL(ctx->spare);
+}
+
+void tl_codec__zstd_cctx_give(ZSTD_CCtx *cctx)
+{
+    contexts *ctx = cctx == NULL ? NULL : contexts_get();
+    if (ctx != NULL && ctx->spare == NULL && ZSTD_sizeof_CCtx(cctx) <= SPARE_BYTES_MAX &&
+        !ZSTD_isError(ZSTD_CCtx_reset(cctx, ZSTD_reset_session_and_parameters)))
+        ctx->spare = TL_STEAL(cctx);
+    ZSTD_freeCCtx(cctx);
 }
 
 static struct libdeflate_decompressor *deflate_dctx(void)

@@ -15,5 +15,8 @@ bool tl_codec_is_plausible(tl_codec codec, tl_bytes_view src, size_t dst_bytes);
 
 /** This thread's decompression context; NULL if out of memory. */
 struct ZSTD_DCtx_s *tl_codec__zstd_dctx(void);
+/** A compression context with default parameters, this thread's spare one if there is one; NULL if out of memory. */
+struct ZSTD_CCtx_s *tl_codec__zstd_cctx_take(void);
+void tl_codec__zstd_cctx_give(struct ZSTD_CCtx_s *cctx); /* NULL is fine */
 
 #endif

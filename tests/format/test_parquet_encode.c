@@ -306,7 +306,10 @@ static void only_values_that_hardly_repeat_look_unique(void **state)
     assert_true(looks_unique(20000, UINT64_C(100000000), 1, 2));
     assert_false(looks_unique(20000, 37000, 1, 3)); /* where a dictionary of 8-byte values begins to pay */
     assert_false(looks_unique(20000, UINT64_MAX, 2, 4));
-    assert_false(looks_unique(1000, UINT64_MAX, 1, 5)); /* not worth a guess */
+    assert_true(looks_unique(250, UINT64_MAX, 1, 5)); /* a small file of a small commit */
+    assert_false(looks_unique(250, 250, 1, 6));
+    assert_false(looks_unique(1000, 1800, 1, 7));
+    assert_false(looks_unique(64, UINT64_MAX, 1, 8)); /* not worth a guess */
 }
 
 /* ---- bounds ---- */

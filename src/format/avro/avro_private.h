@@ -66,6 +66,12 @@ struct tl_avro_schema {
 
 /** Parse; nodes and names live in `arena` and point into `json`, which must outlive them. */
 tl_status tl_avro__schema_parse(tl_arena *arena, tl_bytes_view json, const tl_avro_schema **out, tl_error *err);
+/** The same, shared with others that have the same text. */
+typedef struct tl_avro_parsed tl_avro_parsed;
+tl_status tl_avro__parsed_get(tl_bytes_view json, tl_avro_parsed **out, tl_error *err);
+const tl_avro_schema *tl_avro__parsed_schema(const tl_avro_parsed *parsed);
+tl_bytes_view tl_avro__parsed_text(const tl_avro_parsed *parsed);
+void tl_avro__parsed_unref(tl_avro_parsed *parsed); /* NULL is fine */
 /** "record", "int", … for messages. */
 const char *tl_avro__wire_name(tl_avro_wire wire);
 /** If `schema` is a union of null and one other type: that type, and null's index in *null_branch. Else itself and -1. */
@@ -132,13 +138,12 @@ typedef struct tl_avro_in {
     int64_t block_no;     /* blocks read so far */
     tl_codec codec;
     uint8_t sync[16];
-    tl_bytes_view schema_json;
-    const tl_avro_schema *schema; /* RECORD */
+    tl_avro_parsed *parsed;
+    const tl_avro_schema *schema; /* RECORD, part of `parsed` */
     int null_branch;              /* of the old top-level union ["null", record]; -1: there is none */
     tl_buf window;                /* bytes of `file` from window_pos on */
     int64_t window_pos;
     tl_buf plain; /* decompressed */
-    tl_arena arena;
 } tl_avro_in;
 
 /** Read the header. `memory` or `file` (of `bytes` bytes) is given; both must outlive `in`. */

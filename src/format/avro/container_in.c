@@ -129,15 +129,8 @@ tl_status tl_avro__in_open(tl_avro_in *in, tl_bytes_view memory, tl_file *file, 
     TL_TRY(find_codec(codec, &in->codec, err));
     if (schema.data == NULL)
         return tl_error_set(err, TL_E_CORRUPT, "header has no avro.schema");
-    in->schema_json = schema;
-    if (memory.data == NULL) { /* the window moves on */
-        char *copy = tl_arena_strndup(&in->arena, (const char *)schema.data, schema.len);
-        if (copy == NULL)
-            return tl_nomem(err, "Avro schema");
-        in->schema_json.data = (const uint8_t *)copy;
-    }
-    TL_TRY(tl_avro__schema_parse(&in->arena, in->schema_json, &in->schema, err));
-    in->schema = tl_avro__nullable(in->schema, &in->null_branch);
+    TL_TRY(tl_avro__parsed_get(schema, &in->parsed, err));
+    in->schema = tl_avro__nullable(tl_avro__parsed_schema(in->parsed), &in->null_branch);
     if (in->schema->wire != TL_AVRO_WIRE_RECORD)
         return tl_error_set(err, TL_E_CORRUPT, "Avro schema: %s where a record is expected",
                             tl_avro__wire_name(in->schema->wire));
@@ -148,7 +141,7 @@ void tl_avro__in_deinit(tl_avro_in *in)
 {
     tl_buf_deinit(&in->window);
     tl_buf_deinit(&in->plain);
-    tl_arena_deinit(&in->arena);
+    tl_avro__parsed_unref(in->parsed);
 }
 
 static tl_status decompress(tl_avro_in *in, tl_bytes_view packed, tl_bytes_view *data, tl_error *err)

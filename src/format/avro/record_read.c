@@ -161,7 +161,7 @@ void tl_avro_records_free(tl_avro_records *r)
 
 tl_bytes_view tl_avro_records_schema(const tl_avro_records *r)
 {
-    return r->in.schema_json;
+    return tl_avro__parsed_text(r->in.parsed);
 }
 
 /* ---- decoding; false: the bytes are wrong. Running out of memory looks the same to the caller, who then asks `nomem`. ---- */

@@ -367,20 +367,22 @@ tl_status tl_pq__dict_decode(const tl_pq_dict *dict, const uint32_t *ids, int64_
 
 /* ---- is it worth trying? ---- */
 
-#define SAMPLE_VALUES 2048
+#define SAMPLE_VALUES_MAX 2048
+#define SAMPLE_VALUES_MIN 64
 
 /** Hashes seen, and how many came again. */
 typedef struct sampler {
-    uint64_t seen[2 * SAMPLE_VALUES];
+    uint64_t *seen;
+    size_t mask;
     int64_t again;
 } sampler;
 
 static void sample_hash(sampler *s, uint64_t hash)
 {
     uint64_t mark = hash | 1; /* 0 is an empty place */
-    size_t i = (size_t)(hash >> 40) % TL_ARRAY_LEN(s->seen);
+    size_t i = (size_t)(hash >> 40) & s->mask;
     while (s->seen[i] != 0 && s->seen[i] != mark)
-        i = (i + 1) % TL_ARRAY_LEN(s->seen);
+        i = (i + 1) & s->mask;
     s->again += s->seen[i] == mark;
     s->seen[i] = mark;
 }
@@ -389,34 +391,46 @@ static void sample_hash(sampler *s, uint64_t hash)
 #define AGAIN_MAX 1
 
 /**
+ * At least 4 times the root of the count, a power of two. A dictionary of n values can only pay if they have fewer than n
+ * candidates; drawn at random from n, a sample of s values has s * s / 2n repetitions: 8 of them.
+ */
+static int64_t sample_size(int64_t count)
+{
+    int64_t size = SAMPLE_VALUES_MIN;
+    while (size < SAMPLE_VALUES_MAX && size * size < 16 * count)
+        size *= 2;
+    return size;
+}
+
+/**
  * Half of the sample are neighbours (values in runs), the other half is spread over the page (values that come back after a
- * while). With c candidates for a page of n values, each drawn at random, a sample of 2048 has about 2^21 / c repetitions:
- * none or one of them means c > 10^6, where a dictionary costs more than it saves for values of any usual length.
+ * while). None or one repetition in it means that there are far more candidates than rows, or for the largest sample over
+ * 10^6 of them: a dictionary would cost more than it saves for values of any usual length.
  */
 tl_status tl_pq__looks_unique(tl_bytes_view plain, int64_t count, int32_t width, bool *out)
 {
+    int64_t size = sample_size(count);
     *out = false;
-    if (count <= 2 * SAMPLE_VALUES)
+    if (count <= size)
         return TL_OK; /* trying costs as little */
-    sampler *s = tl_calloc(1, sizeof *s);
-    if (s == NULL)
-        return TL_E_NOMEM;
-    int64_t half = SAMPLE_VALUES / 2;
+    uint64_t seen[2 * SAMPLE_VALUES_MAX];
+    sampler s = {.seen = seen, .mask = 2 * (size_t)size - 1};
+    memset(seen, 0, 2 * (size_t)size * sizeof *seen);
+    int64_t half = size / 2;
     int64_t stride = (count - half) / half;
     const uint8_t *p = plain.data;
     const uint8_t *end = plain.data + plain.len;
-    for (int64_t i = 0, next = 0; i < count && s->again <= AGAIN_MAX; i++) {
+    for (int64_t i = 0, next = 0; i < count && s.again <= AGAIN_MAX; i++) {
         size_t len = width == 0 ? tl_read_le32(p) : (size_t)width;
         if (width == 0)
             p += sizeof(uint32_t);
         if (i == next) {
             head h = head_of(p, len, end);
-            sample_hash(s, hash_value(&h, p));
+            sample_hash(&s, hash_value(&h, p));
             next += i < half ? 1 : stride;
         }
         p += len;
     }
-    *out = s->again <= AGAIN_MAX;
-    tl_free(s);
+    *out = s.again <= AGAIN_MAX;
     return TL_OK;
 }

@@ -124,10 +124,20 @@ static const char *column_key(const tl_options *options, char *column_specific, 
     return column_specific != NULL && tl_options_get(options, column_specific) != NULL ? column_specific : key;
 }
 
+/* Tables of many columns have small files written, and most have none of these. */
+static bool has_parquet_option(const tl_options *options)
+{
+    for (size_t i = 0; options != NULL && i < options->count; i++) {
+        if (strncmp(options->keys[i], "parquet.", 8) == 0)
+            return true;
+    }
+    return false;
+}
+
 tl_status tl_pq__leaf_options(const tl_options *options, const char *path, tl_pq_leaf_options *out, tl_error *err)
 {
     *out = (tl_pq_leaf_options){.dictionary = true, .bloom = false, .bloom_values = -1, .bloom_fpp = 0.01};
-    if (options == NULL || options->count == 0)
+    if (!has_parquet_option(options))
         return TL_OK;
     TL_CLEANUP(tl_freep) char *dictionary = tl_strf("parquet.enable.dictionary#%s", path);
     TL_CLEANUP(tl_freep) char *bloom = tl_strf("parquet.bloom.filter.enabled#%s", path);
