@@ -120,6 +120,7 @@ typedef struct file_reader {
     tl_reader *inner;
     tl_predicate *pushed;   /* bound to the inner type; must live as long as `inner` */
     tl_predicate *residual; /* bound to scan->type: what the file could not decide; NULL: nothing */
+    bool *residual_columns; /* per column of the scan: it looks at it */
     int32_t *source;        /* per column of the scan: its column in the inner batch, or one of the constants below */
     const tl_lsm__file_schema *schema;
     int32_t seq_col;        /* in the inner batch, -1: not read */
@@ -137,6 +138,7 @@ static void file_reader_free(tl_reader *reader)
     tl_reader_free(r->inner);
     tl_predicate_free(r->pushed);
     tl_predicate_free(r->residual);
+    tl_free(r->residual_columns);
     tl_free(r->source);
     tl_free(r->numbers);
     tl_dv_unref(r->deleted);
@@ -162,29 +164,31 @@ static tl_status take_kinds(const tl_column *col, int64_t n, uint8_t **out, tl_e
     return *out == NULL ? tl_nomem(err, "row kinds") : TL_OK;
 }
 
-static tl_status build_batch(const file_reader *r, const tl_batch *inner, tl_batch **out, tl_error *err)
+/* Column `i` of the scan. */
+static tl_status make_column(const file_reader *r, const tl_batch *inner, int32_t i, tl_column **out, tl_error *err)
 {
     const tl_lsm__scan *scan = r->scan;
-    TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
-    TL_TRY(tl_batch_create(scan->type, inner->n_rows, &batch, err));
-    batch->level = r->file->level;
-    for (int32_t i = 0; i < scan->n_columns; i++) {
-        const tl_type *type = scan->type->fields[i].type;
-        if (r->source[i] == SOURCE_NULL) {
-            TL_TRY(tl_column_nulls(type, inner->n_rows, &batch->cols[i], err));
-        } else if (r->source[i] == SOURCE_PARTITION) {
-            int32_t p = scan->bucket->config->partition_idx[scan->columns[i]];
-            TL_TRY(tl_column_repeat(scan->bucket->partition_row->cols[p], 0, inner->n_rows, &batch->cols[i], err));
-        } else {
-            const tl_lsm__file_column *from = &r->schema->columns[scan->columns[i]];
-            const tl_column *col = inner->cols[r->source[i]];
-            if (from->evolution == NULL)
-                batch->cols[i] = tl_column_ref(col);
-            else
-                TL_TRY(tl_error_wrap(err, tl_evolution_apply(from->evolution, col, &batch->cols[i], err), "column '%s'",
-                                     scan->type->fields[i].name));
-        }
+    if (r->source[i] == SOURCE_NULL)
+        return tl_column_nulls(scan->type->fields[i].type, inner->n_rows, out, err);
+    if (r->source[i] == SOURCE_PARTITION) {
+        int32_t p = scan->bucket->config->partition_idx[scan->columns[i]];
+        return tl_column_repeat(scan->bucket->partition_row->cols[p], 0, inner->n_rows, out, err);
     }
+    const tl_evolution *evolution = r->schema->columns[scan->columns[i]].evolution;
+    const tl_column *col = inner->cols[r->source[i]];
+    if (evolution != NULL)
+        return tl_error_wrap(err, tl_evolution_apply(evolution, col, out, err), "column '%s'", scan->type->fields[i].name);
+    *out = tl_column_ref(col);
+    return TL_OK;
+}
+
+static tl_status build_batch(const file_reader *r, const tl_batch *inner, tl_batch **out, tl_error *err)
+{
+    TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
+    TL_TRY(tl_batch_create(r->scan->type, inner->n_rows, &batch, err));
+    batch->level = r->file->level;
+    for (int32_t i = 0; i < r->scan->n_columns; i++)
+        TL_TRY(make_column(r, inner, i, &batch->cols[i], err));
     if (r->kind_col >= 0)
         TL_TRY(take_kinds(inner->cols[r->kind_col], inner->n_rows, &batch->row_kind, err));
     if (r->seq_col >= 0) {
@@ -218,46 +222,58 @@ const int64_t *tl_lsm__file_row_numbers(const tl_reader *reader)
     return ((const file_reader *)reader)->numbers;
 }
 
-/* Rows that pass `pred` (may be NULL) and, with `drop_deletes`, are no -U or -D; `numbers` (may be NULL) follow. Takes the batch
- * over. */
-static tl_status filter_batch(tl_batch *batch, const tl_predicate *pred, bool drop_deletes, int64_t *numbers, tl_batch **out,
-                              tl_error *err)
+/* Leave out what the residual predicate does not let pass, before the other columns are made: what is cast of rows that nobody wants
+ * costs time, and may fail. */
+static tl_status drop_filtered(const file_reader *r, tl_batch **inner, tl_error *err)
+{
+    int64_t n = (*inner)->n_rows, kept = 0;
+    int32_t n_columns = r->scan->n_columns;
+    TL_CLEANUP(tl_freep) uint32_t *sel = tl_alloc((size_t)(n + 1) * sizeof(*sel));
+    tl_column **cols = tl_calloc((size_t)n_columns + 1, sizeof(*cols));
+    tl_status status = sel == NULL || cols == NULL ? tl_nomem(err, "filter") : TL_OK;
+    for (int32_t i = 0; i < n_columns && status == TL_OK; i++) {
+        if (r->residual_columns[i])
+            status = make_column(r, *inner, i, &cols[i], err);
+    }
+    if (status == TL_OK)
+        status = tl_predicate_eval(r->residual, (const tl_column *const *)cols, n, sel, &kept, err);
+    for (int32_t i = 0; cols != NULL && i < n_columns; i++)
+        tl_column_unref(cols[i]);
+    tl_free(cols);
+    if (status != TL_OK || kept == n)
+        return status;
+    tl_batch *rest = NULL;
+    TL_TRY(tl_batch_gather(*inner, sel, kept, &rest, err));
+    tl_batch_free(*inner);
+    *inner = rest;
+    return TL_OK;
+}
+
+/* Rows that are no -U or -D; `numbers` (may be NULL) follow. Takes the batch over. */
+static tl_status drop_retracts(tl_batch *batch, int64_t *numbers, tl_batch **out, tl_error *err)
 {
     TL_CLEANUP(tl_batch_freep) tl_batch *owned = batch;
-    bool by_kind = drop_deletes && batch->row_kind != NULL;
-    if ((pred == NULL && !by_kind) || batch->n_rows == 0) {
+    if (batch->row_kind == NULL || batch->n_rows == 0) {
         *out = TL_STEAL(owned);
         return TL_OK;
     }
-    uint32_t *sel = tl_alloc((size_t)batch->n_rows * sizeof(*sel));
+    TL_CLEANUP(tl_freep) uint32_t *sel = tl_alloc((size_t)batch->n_rows * sizeof(*sel));
     if (sel == NULL)
         return tl_nomem(err, "filter");
-    int64_t n = batch->n_rows;
-    tl_status status = TL_OK;
-    if (pred != NULL) {
-        status = tl_predicate_eval(pred, (const tl_column *const *)batch->cols, batch->n_rows, sel, &n, err);
-    } else {
-        for (int64_t i = 0; i < n; i++)
-            sel[i] = (uint32_t)i;
+    int64_t kept = 0;
+    for (int64_t i = 0; i < batch->n_rows; i++) {
+        sel[kept] = (uint32_t)i;
+        kept += !tl_kind_is_retract(batch->row_kind[i]);
     }
-    if (status == TL_OK && by_kind) {
-        int64_t kept = 0;
-        for (int64_t i = 0; i < n; i++) {
-            sel[kept] = sel[i];
-            kept += !tl_kind_is_retract(batch->row_kind[sel[i]]);
-        }
-        n = kept;
-    }
-    if (status == TL_OK && n == batch->n_rows)
+    if (kept == batch->n_rows) {
         *out = TL_STEAL(owned);
-    else if (status == TL_OK)
-        status = tl_batch_gather(batch, sel, n, out, err);
-    if (status == TL_OK)
-        (*out)->level = batch->level;
-    for (int64_t i = 0; status == TL_OK && numbers != NULL && i < n; i++)
+        return TL_OK;
+    }
+    TL_TRY(tl_batch_gather(batch, sel, kept, out, err));
+    (*out)->level = batch->level;
+    for (int64_t i = 0; numbers != NULL && i < kept; i++)
         numbers[i] = numbers[sel[i]];
-    tl_free(sel);
-    return status;
+    return TL_OK;
 }
 
 static tl_status file_reader_next(tl_reader *reader, tl_batch **out, tl_error *err)
@@ -273,10 +289,13 @@ static tl_status file_reader_next(tl_reader *reader, tl_batch **out, tl_error *e
         }
         if (r->deleted != NULL)
             TL_TRY(drop_deleted(r->deleted, &inner, err));
+        if (r->residual != NULL && inner->n_rows > 0)
+            TL_TRY(tl_error_wrap(err, drop_filtered(r, &inner, err), "data file '%s'", r->file->name));
         TL_TRY(tl_error_wrap(err, build_batch(r, inner, &batch, err), "data file '%s'", r->file->name));
         tl_free(r->numbers);
         r->numbers = r->scan->with_numbers ? TL_STEAL(inner->seq) : NULL;
-        TL_TRY(filter_batch(batch, r->residual, r->scan->drop_deletes, r->numbers, &batch, err));
+        if (r->scan->drop_deletes)
+            TL_TRY(drop_retracts(batch, r->numbers, &batch, err));
         if (batch->n_rows > 0) {
             *out = batch;
             return TL_OK;
@@ -371,7 +390,10 @@ static tl_status split_predicate(file_reader *r, const tl_predicate *pred, tl_er
     }
     TL_TRY(tl_predicate_remap(pred, map, /* weaken= */ !whole, &r->pushed, err));
     TL_TRY(tl_devolve_literals(r->pushed, types, err));
-    return whole ? TL_OK : tl_predicate_dup(pred, &r->residual, err);
+    if (whole)
+        return TL_OK;
+    r->residual_columns = TL_STEAL(used);
+    return tl_predicate_dup(pred, &r->residual, err);
 }
 
 static tl_status open_inner(file_reader *r, const tl_predicate *pred, tl_error *err)

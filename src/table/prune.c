@@ -4,7 +4,6 @@
  * KeyValueFileStoreScan, AppendOnlyFileStoreScan.
  */
 #include "table/table_private.h"
-#include "types/evolve.h"
 
 /* Java: BucketSelectConverter.MAX_VALUES: more combinations of bucket keys than this are not worth it. */
 #define BUCKET_COMBINATIONS_MAX 1000
@@ -24,7 +23,9 @@ struct tl_pruner {
     const tl_type *key_type;
     tl_column **bucket_keys; /* one column for each bucket key: the combinations; NULL: no such predicate */
     int64_t n_combinations;
-    bool *used; /* columns that the predicate looks at */
+    bool *used;          /* columns that the predicate looks at */
+    tl_stats_map **maps; /* one for each schema of files */
+    size_t n_maps;
     bucket_set *sets;
     int32_t n_sets;
     tl_map partitions; /* partition row -> one of the two marks: decisions made */
@@ -186,6 +187,9 @@ void tl_pruner_free(tl_pruner *p)
         tl_free(p->sets[i].buckets);
     tl_free(p->sets);
     tl_free(p->used);
+    for (size_t i = 0; i < p->n_maps; i++)
+        tl_stats_map_free(p->maps[i]);
+    tl_free(p->maps);
     tl_map_deinit(&p->partitions);
     tl_free(p);
 }
@@ -315,10 +319,7 @@ tl_status tl_pruner_file_keys(tl_pruner *p, const tl_data_file *file, bool *keep
     }
     if (p->keys == NULL)
         return TL_OK;
-    const tl_table_schema *schema = NULL;
-    TL_TRY(tl_table__schema(p->table, file->schema_id, &schema, err));
-    if (schema != p->table->schema)
-        return TL_OK; /* a key column may have been renamed: the file's own order of keys is the same, but not worth the care */
+    /* Types and order of the key cannot change; a new name does not matter. */
     tl_bounds bounds = {0};
     tl_status status = tl_simple_stats_bounds(&file->key_stats, p->key_type, NULL, -1, &bounds, err);
     if (status == TL_OK)
@@ -327,48 +328,22 @@ tl_status tl_pruner_file_keys(tl_pruner *p, const tl_data_file *file, bool *keep
     return tl_error_wrap(err, status, "key statistics of file '%s'", file->name);
 }
 
-/* Bounds of one column of the file as bounds of the table's column; `decoded` holds the columns of both. */
-static tl_status bounds_of_column(const tl_type *mine, const tl_type *old, tl_bounds *decoded, int32_t at, int64_t rows, tl_col_bounds *out,
-                                  tl_error *err)
+/* The map for files of one schema, made when the first of them is met. */
+static tl_status stats_map_of(tl_pruner *p, int64_t schema_id, tl_stats_map **out, tl_error *err)
 {
-    *out = decoded->cols[at];
-    if (tl_type_same(mine, old))
-        return TL_OK;
-    bool known = false;
-    if (decoded->columns[at] != NULL && mine->n_fields == 0)
-        TL_TRY(tl_evolve_bounds(&decoded->columns[at], mine, &known, err));
-    out->min = out->min != NULL && known ? decoded->columns[at] : NULL;
-    out->max = out->max != NULL && known ? decoded->columns[at] : NULL;
-    if (!known && out->null_count != rows)
-        out->null_count = -1; /* casts may make more of them, and so may a ROW of which no field is left */
-    return TL_OK;
-}
-
-/* Bounds of the file's columns put to the table's by field id. Absent columns are null in every row. */
-static tl_status map_bounds(const tl_type *mine, const tl_type *file_type, tl_bounds *decoded, int64_t rows, tl_col_bounds *out, tl_error *err)
-{
-    for (int32_t i = 0; i < mine->n_fields; i++) {
-        out[i] = (tl_col_bounds){.null_count = -1};
-        int32_t at = tl_type_field_index_by_id(file_type, mine->fields[i].id);
-        if (at < 0)
-            out[i].null_count = rows;
-        else if (at < decoded->n)
-            TL_TRY(bounds_of_column(mine->fields[i].type, file_type->fields[at].type, decoded, at, rows, &out[i], err));
+    for (size_t i = 0; i < p->n_maps; i++) {
+        if (p->maps[i]->schema_id == schema_id) {
+            *out = p->maps[i];
+            return TL_OK;
+        }
     }
+    tl_stats_map **maps = tl_realloc(p->maps, (p->n_maps + 1) * sizeof(*maps));
+    if (maps == NULL)
+        return tl_nomem(err, "statistics");
+    p->maps = maps;
+    TL_TRY(tl_stats_map_create(p->table, schema_id, p->used, &maps[p->n_maps], err));
+    *out = maps[p->n_maps++];
     return TL_OK;
-}
-
-tl_status tl_prune__file_bounds(tl_table *table, const tl_data_file *file, const bool *used, tl_bounds *decoded, tl_col_bounds *out, tl_error *err)
-{
-    const tl_table_schema *schema = NULL;
-    TL_TRY(tl_table__schema(table, file->schema_id, &schema, err));
-    if (schema != table->schema)
-        used = NULL; /* numbered by the table's columns, not the file's */
-    TL_TRY(tl_error_wrap(err,
-                         tl_simple_stats_bounds_of(&file->value_stats, schema->row_type, used, file->value_stats_cols,
-                                                   file->n_value_stats_cols, decoded, err),
-                         "statistics of file '%s'", file->name));
-    return map_bounds(table->schema->row_type, schema->row_type, decoded, file->rows, out, err);
 }
 
 tl_status tl_pruner_file_values(tl_pruner *p, const tl_data_file *file, bool *keep, tl_error *err)
@@ -379,8 +354,10 @@ tl_status tl_pruner_file_values(tl_pruner *p, const tl_data_file *file, bool *ke
     TL_CLEANUP(tl_freep) tl_col_bounds *cols = tl_calloc((size_t)p->table->schema->row_type->n_fields, sizeof *cols);
     if (cols == NULL)
         return tl_nomem(err, "statistics");
+    tl_stats_map *map = NULL;
+    TL_TRY(stats_map_of(p, file->schema_id, &map, err));
     tl_bounds decoded = {0};
-    tl_status status = tl_prune__file_bounds(p->table, file, p->used, &decoded, cols, err);
+    tl_status status = tl_stats_map_bounds(map, file, TL_STATS_TO_PRUNE, &decoded, cols, err);
     if (status == TL_OK)
         *keep = tl_predicate_may_match(p->scan->predicate, cols, file->rows);
     tl_bounds_deinit(&decoded);

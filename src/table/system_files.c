@@ -157,8 +157,10 @@ static tl_status add_all_stats(tl_table *table, const tl_data_file *file, tl_bui
     for (int32_t i = 0; i < row->n_fields; i++)
         order[i] = (named){row->fields[i].name, i};
     qsort(order, (size_t)row->n_fields, sizeof *order, by_name);
+    TL_CLEANUP(tl_stats_map_freep) tl_stats_map *map = NULL;
+    TL_TRY(tl_stats_map_create(table, file->schema_id, /* used= */ NULL, &map, err));
     tl_bounds decoded = {0};
-    tl_status status = tl_prune__file_bounds(table, file, /* used= */ NULL, &decoded, bounds, err);
+    tl_status status = tl_stats_map_bounds(map, file, TL_STATS_TO_SHOW, &decoded, bounds, err);
     for (int part = STATS_NULLS; status == TL_OK && part <= STATS_MAX; part++)
         status = built(add_stats(order, row->n_fields, bounds, (stats_part)part, cols[part]), err);
     tl_bounds_deinit(&decoded);

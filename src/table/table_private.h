@@ -165,9 +165,25 @@ tl_status tl_pruner_status(const tl_pruner *pruner, tl_error *err);
 /** False only if no row of the file can have a key (or, second, a value) that passes. */
 tl_status tl_pruner_file_keys(tl_pruner *pruner, const tl_data_file *file, bool *keep, tl_error *err);
 tl_status tl_pruner_file_values(tl_pruner *pruner, const tl_data_file *file, bool *keep, tl_error *err);
-/** Bounds of the file's values, one for each column of the table (of those `used`; NULL: all); they point into `decoded`, which the
-    caller releases. */
-tl_status tl_prune__file_bounds(tl_table *table, const tl_data_file *file, const bool *used, tl_bounds *decoded, tl_col_bounds *out, tl_error *err);
+/** Where the table's columns are in files of one schema, for their statistics (stats_map.c); immutable. */
+typedef struct tl_stats_map {
+    int64_t schema_id;
+    const tl_type *mine; /* borrowed from the table, as is the next */
+    const tl_type *file_type;
+    int32_t *at; /* per column of the table: its place in the file's schema, -1: none */
+    bool *used;  /* per column of the file's schema */
+    bool *same;  /* per column of the table: its type is the same there */
+} tl_stats_map;
+/** `used`: columns of the table that will be asked for; NULL: all. */
+tl_status tl_stats_map_create(tl_table *table, int64_t schema_id, const bool *used, tl_stats_map **out, tl_error *err);
+void tl_stats_map_free(tl_stats_map *map);
+TL_DEFINE_CLEANUP(tl_stats_map_freep, tl_stats_map, tl_stats_map_free)
+
+/** To prune: what is certain. To show: cast as values are, with the counts that are stored. */
+typedef enum tl_stats_use { TL_STATS_TO_PRUNE, TL_STATS_TO_SHOW } tl_stats_use;
+/** Value statistics as bounds per column of the table; `decoded` holds what they point to. */
+tl_status tl_stats_map_bounds(const tl_stats_map *map, const tl_data_file *file, tl_stats_use use, tl_bounds *decoded, tl_col_bounds *out,
+                              tl_error *err);
 
 /** Deletion vectors of a snapshot (vectors.c). Zero-initialise; one thread. */
 typedef struct tl_vectors {
