@@ -140,6 +140,10 @@ tl_status tl_append_compact(tl_lsm_config *config, tl_bytes_view partition, int3
     tl_lsm__bucket *bucket = NULL;
     if (config->write_unsupported != NULL)
         return tl_error_set(err, TL_E_UNSUPPORTED, "writing with %s is not supported yet", config->write_unsupported);
+    const tl_data_file *newer = NULL;
+    TL_TRY(tl_lsm__newer_file(config, files, n_files, &newer, err));
+    if (newer != NULL)
+        return tl_lsm__refuse_newer(config, newer, err);
     TL_TRY(tl_lsm__bucket_create(config, partition, number, &bucket, err));
     bucket->vectors = vectors == NULL ? NULL : tl_dv_set_ref(vectors->set);
     tl_status status = tl_bytes_dup(partition, &msg->partition);

@@ -74,8 +74,14 @@ static void task_deinit(append_task *t)
     tl_lsm__vector_changes_deinit(&t->vectors);
 }
 
+/* A file that a newer schema wrote is left to writers that know it. */
 static tl_status add_to_compact(append_writer *w, const tl_data_file *file, tl_error *err)
 {
+    const tl_data_file *newer = NULL;
+    tl_data_file *one[1] = {(tl_data_file *)file};
+    TL_TRY(tl_lsm__newer_file(w->base.bucket->config, one, 1, &newer, err));
+    if (newer != NULL)
+        return TL_OK;
     TL_TRY(tl_file_list_add(&w->to_compact, file, err));
     tl_data_file **items = w->to_compact.items;
     size_t i = w->to_compact.n - 1;

@@ -132,12 +132,29 @@ static tl_status start_compaction(keyed_writer *w, const tl_lsm__pick *pick, boo
     return status;
 }
 
+/* Files that a newer schema wrote are left to writers that know it. Where every level 0 must be compacted, or somebody asks for it,
+ * there is no going on. */
+static tl_status may_compact(const keyed_writer *w, bool full, bool *may, tl_error *err)
+{
+    const tl_data_file *newer = NULL;
+    for (int32_t level = 0; level < w->levels.n_levels && newer == NULL; level++) {
+        const tl_file_list *files = &w->levels.levels[level];
+        TL_TRY(tl_lsm__newer_file(w->base.bucket->config, files->items, files->n, &newer, err));
+    }
+    *may = newer == NULL;
+    bool must = full || config_of(w)->need_lookup || config_of(w)->commit_force_compact;
+    return newer != NULL && must ? tl_lsm__refuse_newer(config_of(w), newer, err) : TL_OK;
+}
+
 static tl_status trigger_compaction(keyed_writer *w, bool full, tl_error *err)
 {
     tl_lsm__run *runs = NULL;
     size_t n = 0;
-    bool rewrite_each = false;
+    bool rewrite_each = false, may = false;
     if (config_of(w)->write_only || w->base.task != NULL)
+        return TL_OK;
+    TL_TRY(may_compact(w, full, &may, err));
+    if (!may)
         return TL_OK;
     TL_TRY(list_runs(w, &runs, &n, err));
     tl_lsm__pick pick =

@@ -98,8 +98,9 @@ void tl_lsm__layout_free(tl_lsm__layout *layout, int32_t n_columns)
     tl_free(layout);
 }
 
-/* Map one column of today to the file's schema. A pair of types without a cast is no error as long as nobody reads the column. */
-static tl_status map_column(const tl_field *field, const tl_type *file_row, tl_lsm__file_column *out, tl_error *err)
+/* Map one column of today to the file's schema. What cannot be read is no error as long as nobody asks for it: a pair of types without
+ * a cast, and values of a newer schema (somebody has altered the table since it was opened) that a cast back would change. */
+static tl_status map_column(const tl_field *field, const tl_type *file_row, bool newer, tl_lsm__file_column *out, tl_error *err)
 {
     int32_t j = tl_type_field_index_by_id(file_row, field->id);
     if (j < 0)
@@ -108,15 +109,28 @@ static tl_status map_column(const tl_field *field, const tl_type *file_row, tl_l
     if (old->type != field->type) {
         tl_error why;
         tl_status status = tl_evolution_create(old->type, field->type, &out->evolution, &why);
-        if (status == TL_E_UNSUPPORTED)
-            out->unsupported = tl_strf("column '%s': %s", field->name, why.message);
-        if (status == TL_E_NOMEM || (status == TL_E_UNSUPPORTED && out->unsupported == NULL))
+        bool altered = newer && status == TL_OK && out->evolution != NULL && tl_evolution_changes_values(out->evolution);
+        if (status == TL_E_UNSUPPORTED || altered)
+            out->unsupported = tl_strf("column '%s': %s", field->name,
+                                       altered ? "the table was altered, and the column has another type now: open the table anew" : why.message);
+        if (status == TL_E_NOMEM || ((status == TL_E_UNSUPPORTED || altered) && out->unsupported == NULL))
             return tl_nomem(err, "file schema");
         if (status == TL_OK && out->evolution == NULL)
             return TL_OK; /* nothing of it is left */
     }
     out->name = tl_strdup(old->name);
     return out->name == NULL ? tl_nomem(err, "file schema") : TL_OK;
+}
+
+/* Whether a schema has columns, or types of columns, that `row` has not. */
+static bool has_more(const tl_type *file_row, const tl_type *row)
+{
+    for (int32_t j = 0; j < file_row->n_fields; j++) {
+        int32_t i = tl_type_field_index_by_id(row, file_row->fields[j].id);
+        if (i < 0 || !tl_type_same(row->fields[i].type, file_row->fields[j].type))
+            return true;
+    }
+    return false;
 }
 
 static tl_status file_schema_create(const tl_lsm_config *config, int64_t schema_id, tl_lsm__file_schema **out, tl_error *err)
@@ -134,9 +148,10 @@ static tl_status file_schema_create(const tl_lsm_config *config, int64_t schema_
     if (schema_id != config->schema->id) {
         TL_TRY_GOTO(tl_schema_read(config->fs, &config->paths, schema_id, &old, err));
         file_row = old->row_type;
+        mapped->newer = schema_id > config->schema->id && has_more(file_row, row);
     }
     for (int32_t i = 0; i < row->n_fields; i++)
-        TL_TRY_GOTO(map_column(&row->fields[i], file_row, &mapped->columns[i], err));
+        TL_TRY_GOTO(map_column(&row->fields[i], file_row, schema_id > config->schema->id, &mapped->columns[i], err));
     *out = TL_STEAL(mapped);
 out:
     file_schema_free(mapped, row->n_fields);
@@ -174,4 +189,25 @@ tl_status tl_lsm__file_schema_of(tl_lsm_config *config, int64_t schema_id, const
     TL_TRY(status);
     *out = found;
     return TL_OK;
+}
+
+tl_status tl_lsm__newer_file(tl_lsm_config *config, tl_data_file *const *files, size_t n, const tl_data_file **out, tl_error *err)
+{
+    *out = NULL;
+    for (size_t i = 0; i < n && *out == NULL; i++) {
+        const tl_lsm__file_schema *schema = NULL;
+        if (files[i]->schema_id <= config->schema->id)
+            continue;
+        TL_TRY(tl_error_wrap(err, tl_lsm__file_schema_of(config, files[i]->schema_id, &schema, err), "data file '%s'", files[i]->name));
+        *out = schema->newer ? files[i] : NULL;
+    }
+    return TL_OK;
+}
+
+tl_status tl_lsm__refuse_newer(const tl_lsm_config *config, const tl_data_file *newer, tl_error *err)
+{
+    return tl_error_set(err, TL_E_CONFLICT,
+                        "the table was altered: data file '%s' has columns of schema %lld that a compaction under schema %lld would lose; "
+                        "open the table anew (restart the job)",
+                        newer->name, (long long)newer->schema_id, (long long)config->schema->id);
 }

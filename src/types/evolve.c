@@ -45,6 +45,16 @@ tl_cast_effect tl_evolution_effect(const tl_evolution *e)
     return e->effect;
 }
 
+bool tl_evolution_changes_values(const tl_evolution *e)
+{
+    if (e->kind == NODE_CAST)
+        return e->effect == TL_CAST_CHANGES;
+    bool changes = false;
+    for (int32_t i = 0; i < e->n_children; i++)
+        changes |= e->children[i] != NULL && tl_evolution_changes_values(e->children[i]);
+    return changes;
+}
+
 /* ---- planning ---- */
 
 static tl_status make_children(tl_evolution *e, int32_t n, tl_error *err)

@@ -22,6 +22,8 @@ void tl_evolution_free(tl_evolution *evolution); /* NULL is fine */
 const tl_type *tl_evolution_read_type(const tl_evolution *evolution);
 /** Nested types: TL_CAST_NOTHING if all values stay, names apart. */
 tl_cast_effect tl_evolution_effect(const tl_evolution *evolution);
+/** Whether values are cast in a way that may change them; fields that are absent do not count. */
+bool tl_evolution_changes_values(const tl_evolution *evolution);
 /** The result is of `to` itself. Columns that need no cast share their buffers. */
 tl_status tl_evolution_apply(const tl_evolution *evolution, const tl_column *col, tl_column **out, tl_error *err);
 
