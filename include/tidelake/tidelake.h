@@ -31,6 +31,7 @@ typedef struct tidelake_lake tidelake_lake;       /* a warehouse */
 typedef struct tidelake_table tidelake_table;     /* a table, or one of its system tables, with options laid over */
 typedef struct tidelake_rows tidelake_rows;       /* a cursor over batches */
 typedef struct tidelake_batch tidelake_batch;     /* some rows */
+typedef struct tidelake_lookup tidelake_lookup;   /* rows of a table by key */
 typedef struct tidelake_input tidelake_input;     /* rows from a file */
 typedef struct tidelake_writer tidelake_writer;   /* rows into a table */
 typedef struct tidelake_printer tidelake_printer; /* rows as text or as a file */
@@ -140,6 +141,53 @@ TIDELAKE_API tl_status tidelake_plan(tidelake_table *table, const tidelake_read_
                                      size_t *n, tl_error *err);
 TIDELAKE_API tl_status tidelake_read_split(tidelake_table *table, tidelake_bytes split, const tidelake_read_options *options,
                                            tidelake_rows **out, tl_error *err);
+
+/* ---- look-up by key ---- */
+
+typedef enum tidelake_lookup_tier {
+    TIDELAKE_LOOKUP_AUTO = 0,   /* in memory if the table is likely to fit into memory_bytes, else from its files */
+    TIDELAKE_LOOKUP_MEMORY = 1, /* loaded when it is opened: a look-up takes microseconds */
+    TIDELAKE_LOOKUP_FILES = 2   /* nothing is held: each call reads what may contain its keys; ask for many at a time */
+} tidelake_lookup_tier;
+
+typedef struct tidelake_lookup_options {
+    size_t struct_bytes;
+    const char *const *keys;    /* columns to look up by, any of the table; NULL: its primary key */
+    size_t n_keys;
+    const char *const *columns; /* columns of the answers; NULL: all */
+    size_t n_columns;
+    const char *where;          /* rows that fail are not found; as in tidelake_read_options */
+    tidelake_lookup_tier tier;
+    int64_t memory_bytes;       /* for AUTO; 0: the table's lookup.cache-max-memory-size */
+    int threads;                /* for loading and reading; 0 or 1: the calling thread */
+} tidelake_lookup_options;
+#define TIDELAKE_LOOKUP_INIT {sizeof(tidelake_lookup_options), NULL, 0, NULL, 0, NULL, TIDELAKE_LOOKUP_AUTO, 0, 0}
+
+/**
+ * Look rows up by key, as of the latest snapshot. The answers stay those of that snapshot until tidelake_lookup_refresh(). One
+ * thread at a time; the table must stay open.
+ */
+TIDELAKE_API tl_status tidelake_lookup_open(tidelake_table *table, const tidelake_lookup_options *options, tidelake_lookup **out,
+                                            tl_error *err);
+TIDELAKE_API void tidelake_lookup_close(tidelake_lookup *lookup);
+/**
+ * Rows of some keys. `keys` (moved; released by the library, also on failure) has the key columns by name, as `schema` tells; NULL
+ * finds nothing. The rows come in the order of their keys; `positions` (may be NULL) receives for each of them the number of
+ * its key, valid until the next call. A key without a row is left out; where the key is not unique, it may have several.
+ * TL_E_NOT_FOUND from files means that the snapshot has expired: refresh and ask again.
+ */
+TIDELAKE_API tl_status tidelake_lookup_find(tidelake_lookup *lookup, struct ArrowArray *keys, const struct ArrowSchema *schema,
+                                            tidelake_batch **out, const uint32_t **positions, tl_error *err);
+/** Follow the table to its latest snapshot; `changed` (may be NULL) tells whether there was a new one. */
+TIDELAKE_API tl_status tidelake_lookup_refresh(tidelake_lookup *lookup, int *changed, tl_error *err);
+/** The snapshot that answers are of; 0: the table has none. */
+TIDELAKE_API int64_t tidelake_lookup_snapshot(tidelake_lookup *lookup);
+/** Whether the rows are held in memory, and how many bytes they take. */
+TIDELAKE_API int tidelake_lookup_is_in_memory(tidelake_lookup *lookup);
+TIDELAKE_API int64_t tidelake_lookup_memory_bytes(tidelake_lookup *lookup);
+/** Columns of the answers and of the keys; all nullable. */
+TIDELAKE_API tl_status tidelake_lookup_arrow_schema(tidelake_lookup *lookup, struct ArrowSchema *out, tl_error *err);
+TIDELAKE_API tl_status tidelake_lookup_key_schema(tidelake_lookup *lookup, struct ArrowSchema *out, tl_error *err);
 
 /* ---- write ---- */
 

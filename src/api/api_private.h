@@ -55,6 +55,8 @@ tl_status tl_api__join_names(char **names, size_t n, char **out, tl_error *err);
 tl_status tl_api__in_table(const tidelake_table *table, tl_status status, tl_error *err);
 /** Parse a caller's JSON: what is wrong in it is TL_E_INVALID, for it is an argument, not a file of the lake. */
 tl_status tl_api__parse_json(tl_arena *arena, tl_bytes_view text, const tl_json **out, tl_error *err);
+/** Positions of named columns; tl_free. */
+tl_status tl_api__find_columns(const tl_type *row_type, const char *const *names, size_t n, int32_t **out, tl_error *err);
 /** A filter in JSON, bound to the row type. */
 tl_status tl_api__parse_where(const char *where, const tl_type *row_type, tl_predicate **out, tl_error *err);
 /** A text that the caller releases with tidelake_free(). */

@@ -15,7 +15,7 @@ tl_status tl_api__batch(tl_batch *batch, tidelake_batch **out, tl_error *err)
     return TL_OK;
 }
 
-static tl_status find_columns(const tl_type *row_type, const char *const *names, size_t n, int32_t **out, tl_error *err)
+tl_status tl_api__find_columns(const tl_type *row_type, const char *const *names, size_t n, int32_t **out, tl_error *err)
 {
     int32_t *columns = tl_alloc(sizeof *columns * (n + 1));
     if (columns == NULL)
@@ -49,7 +49,7 @@ static tl_status make_spec(tidelake_table *table, const tidelake_read_options *o
     const tl_type *row_type = tl_table_row_type(table->table);
     *spec = (tl_scan_spec){.limit = -1};
     if (TL_API_HAS(options, n_columns) && options->columns != NULL) {
-        TL_TRY(find_columns(row_type, options->columns, options->n_columns, &rows->columns, err));
+        TL_TRY(tl_api__find_columns(row_type, options->columns, options->n_columns, &rows->columns, err));
         spec->columns = rows->columns;
         spec->n_columns = (int32_t)options->n_columns;
     }

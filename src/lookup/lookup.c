@@ -29,6 +29,7 @@ struct tl_lookup {
     int32_t *primary; /* in `stored` */
     int32_t n_primary;
     const tl_type **types; /* of the wanted columns, nullable */
+    tl_lookup_tier tier;
     bool incremental;      /* changes are exact */
     int32_t newest_partitions; /* max_pt(): only so many; 0: all */
     int64_t snapshot;
@@ -87,7 +88,7 @@ static tl_status choose_columns(tl_lookup *l, const tl_lookup_spec *spec, tl_err
     TL_TRY(map_columns(l, spec->columns, spec->n_columns, &l->columns, err));
     l->n_keys = spec->n_keys;
     l->n_columns = spec->n_columns;
-    if (l->incremental && schema->n_primary_keys > 0) {
+    if (l->incremental && l->tier == TL_LOOKUP_MEMORY && schema->n_primary_keys > 0) {
         int32_t primary[64];
         if (schema->n_primary_keys > 64)
             return tl_error_set(err, TL_E_LIMIT, "a look-up needs a primary key of at most 64 columns");
@@ -418,12 +419,16 @@ tl_status tl_lookup_refresh(tl_lookup *l, bool *changed, tl_error *err)
     TL_TRY(tl_snapshot_latest_id(config->fs, &config->paths, &latest, err));
     if (latest == l->snapshot)
         return TL_OK;
-    bool reload;
-    TL_TRY(must_reload(l, latest, &reload, err));
-    if (!reload)
-        TL_TRY(follow(l, latest, err));
-    if (reload || (l->rows > 4096 && l->alive < l->rows / 2))
-        TL_TRY(load(l, latest, err));
+    if (l->tier == TL_LOOKUP_FILES) {
+        clear(l);
+    } else {
+        bool reload;
+        TL_TRY(must_reload(l, latest, &reload, err));
+        if (!reload)
+            TL_TRY(follow(l, latest, err));
+        if (reload || (l->rows > 4096 && l->alive < l->rows / 2))
+            TL_TRY(load(l, latest, err));
+    }
     l->snapshot = latest;
     if (changed != NULL)
         *changed = true;
@@ -432,12 +437,47 @@ tl_status tl_lookup_refresh(tl_lookup *l, bool *changed, tl_error *err)
 
 /* ---- open ---- */
 
+/* What a row is likely to take in memory: fixed-width columns as they are, others as 32 bytes, keys and index. */
+static int64_t row_bytes(const tl_lookup_spec *spec)
+{
+    const tl_type *row_type = tl_table_row_type(spec->table);
+    int64_t bytes = 48;
+    for (int32_t i = 0; i < spec->n_keys + spec->n_columns; i++) {
+        int32_t column = i < spec->n_keys ? spec->keys[i] : spec->columns[i - spec->n_keys];
+        int32_t width = tl_phys_width(tl_type_phys(row_type->fields[column].type));
+        bytes += width > 0 ? width : 32;
+    }
+    return bytes;
+}
+
+static tl_status choose_tier(tl_lookup *l, const tl_lookup_spec *spec, tl_error *err)
+{
+    bool only_memory = l->newest_partitions > 0 || tl_table_is_system(l->table);
+    if (only_memory && spec->tier == TL_LOOKUP_FILES)
+        return tl_error_set(err, TL_E_UNSUPPORTED, "a look-up in a system table or in max_pt() is held in memory: it cannot be made from files");
+    l->tier = only_memory ? TL_LOOKUP_MEMORY : spec->tier;
+    if (l->tier != TL_LOOKUP_AUTO)
+        return TL_OK;
+    tl_scan_spec scan = {.predicate = spec->predicate, .limit = -1, .pool = spec->pool};
+    tl_splits splits = {0};
+    TL_TRY(tl_table_plan(l->table, &scan, &splits, err));
+    int64_t rows = 0;
+    for (size_t i = 0; i < splits.n; i++) {
+        for (size_t f = 0; f < splits.items[i].files.n; f++)
+            rows += splits.items[i].files.items[f]->rows;
+    }
+    tl_splits_deinit(&splits);
+    l->tier = rows <= spec->memory_bytes / row_bytes(spec) ? TL_LOOKUP_MEMORY : TL_LOOKUP_FILES;
+    return TL_OK;
+}
+
 static tl_status init(tl_lookup *l, const tl_lookup_spec *spec, tl_error *err)
 {
     l->table = spec->table;
     l->pool = spec->pool;
     l->incremental = changes_are_exact(l->table);
     l->newest_partitions = newest_partitions(l->table);
+    TL_TRY(choose_tier(l, spec, err));
     TL_TRY(choose_columns(l, spec, err));
     return tl_lookup_refresh(l, NULL, err);
 }
@@ -479,6 +519,11 @@ int64_t tl_lookup_snapshot(const tl_lookup *l)
     return l->snapshot;
 }
 
+tl_lookup_tier tl_lookup_tier_of(const tl_lookup *l)
+{
+    return l->tier;
+}
+
 int64_t tl_lookup_rows(const tl_lookup *l)
 {
     return l->alive;
@@ -492,7 +537,7 @@ int64_t tl_lookup_bytes(const tl_lookup *l)
     return bytes;
 }
 
-/* ---- probing ---- */
+/* ---- matches ---- */
 
 typedef struct match_list {
     tl_lookup_matches *out;
@@ -527,36 +572,106 @@ static bool any_null(const tl_column *const *cols, int32_t n, int64_t row)
     return false;
 }
 
-tl_status tl_lookup_probe(tl_lookup *l, const tl_column *const *keys, int64_t n_rows, tl_lookup_matches *out, tl_error *err)
+/* ---- the tier of files ---- */
+
+/* Predicates compare floats otherwise than keys do. */
+static bool can_push(const tl_column *col)
+{
+    return col->phys != TL_PHYS_F32 && col->phys != TL_PHYS_F64;
+}
+
+/* The look-up's own filter, and for each key column that it is one of the wanted values. Not exact: the probe decides. */
+static tl_status wanted_predicate(const tl_lookup *l, const tl_column *const *keys, const uint32_t *rows, int64_t n, tl_predicate **out,
+                                  tl_error *err)
+{
+    TL_CLEANUP(tl_predicate_freep) tl_predicate *pred = NULL;
+    if (l->predicate != NULL)
+        TL_TRY(tl_predicate_dup(l->predicate, &pred, err));
+    for (int32_t k = 0; k < l->n_keys; k++) {
+        if (!can_push(keys[k]))
+            continue;
+        tl_column *literals = NULL;
+        tl_predicate *leaf = NULL, *both = NULL;
+        TL_TRY(tl_column_gather(keys[k], rows, n, &literals, err));
+        TL_TRY(tl_predicate_leaf(TL_PRED_IN, l->stored[l->keys[k]], literals, &leaf, err));
+        TL_TRY(tl_predicate_combine(TL_PRED_AND, TL_STEAL(pred), leaf, &both, err));
+        pred = both;
+    }
+    *out = TL_STEAL(pred);
+    return TL_OK;
+}
+
+/* Read what may hold one of the keys into chunks, which then answer as if they were the table. */
+static tl_status load_wanted(tl_lookup *l, const tl_column *const *keys, int64_t n_rows, tl_error *err)
+{
+    TL_CLEANUP(tl_predicate_freep) tl_predicate *pred = NULL;
+    TL_CLEANUP(tl_freep) uint32_t *rows = tl_alloc(sizeof *rows * (size_t)(n_rows + 1));
+    if (rows == NULL)
+        return tl_nomem(err, "look-up keys");
+    clear(l);
+    int64_t n = 0;
+    for (int64_t i = 0; i < n_rows; i++) {
+        rows[n] = (uint32_t)i;
+        n += !any_null(keys, l->n_keys, i);
+    }
+    if (n == 0 || l->snapshot == 0)
+        return TL_OK;
+    TL_TRY(wanted_predicate(l, keys, rows, n, &pred, err));
+    tl_scan_spec spec = {.columns = l->stored, .n_columns = l->n_stored, .predicate = pred, .limit = -1, .pool = l->pool};
+    tl_splits splits = {0};
+    TL_TRY(tl_table_plan_at(l->table, l->snapshot, &spec, &splits, err));
+    tl_status status = TL_OK;
+    for (size_t i = 0; i < splits.n && status == TL_OK; i++) {
+        tl_reader *reader = NULL;
+        status = tl_table_read_split(l->table, &splits.items[i], &spec, &reader, err);
+        if (status == TL_OK)
+            status = load_reader(l, reader, err);
+    }
+    tl_splits_deinit(&splits);
+    return status;
+}
+
+/* ---- probing ---- */
+
+static tl_status probe_chunks(tl_lookup *l, const tl_column *const *keys, int64_t n_rows, tl_lookup_matches *out, tl_error *err)
 {
     TL_CLEANUP(tl_keys_freep) tl_keys *probe = NULL;
-    *out = (tl_lookup_matches){0};
     match_list list = {out, 0};
-    if (l->alive == 0)
+    TL_TRY(tl_keys_create(keys, l->n_keys, n_rows, &probe, err));
+    for (int64_t i = 0; i < n_rows; i++) {
+        if (any_null(keys, l->n_keys, i))
+            continue;
+        const struct tl_row_entry *entry = tl_row_index_first(&l->by_key, tl_row_index_hash(probe, i));
+        for (; entry != NULL; entry = tl_row_index_next(&l->by_key, entry)) {
+            const chunk *c = &l->chunks[entry->chunk];
+            if (!tl_bit_get(c->dead, entry->row) && tl_keys_compare(c->keys, entry->row, probe, i) == 0 &&
+                add_match(&list, (uint32_t)i, entry->chunk, entry->row) != TL_OK)
+                return tl_nomem(err, "look-up matches");
+        }
+    }
+    return TL_OK;
+}
+
+tl_status tl_lookup_probe(tl_lookup *l, const tl_column *const *keys, int64_t n_rows, tl_lookup_matches *out, tl_error *err)
+{
+    *out = (tl_lookup_matches){0};
+    if (l->tier == TL_LOOKUP_MEMORY && l->alive == 0)
         return TL_OK;
     /* Keys of NOT NULL and of nullable columns have different bytes: the probe takes the stored columns' types. */
+    const tl_type *row_type = tl_table_row_type(l->table);
     const tl_column **cols = tl_calloc((size_t)l->n_keys + 1, sizeof *cols);
     if (cols == NULL)
         return tl_nomem(err, "look-up keys");
     tl_status status = TL_OK;
     for (int32_t i = 0; i < l->n_keys && status == TL_OK; i++) {
         tl_column *typed = NULL;
-        status = tl_column_retype(keys[i], l->chunks[0].batch->cols[l->keys[i]]->type, &typed, err);
+        status = tl_column_retype(keys[i], row_type->fields[l->stored[l->keys[i]]].type, &typed, err);
         cols[i] = typed;
     }
-    if (status == TL_OK)
-        status = tl_keys_create(cols, l->n_keys, n_rows, &probe, err);
-    for (int64_t i = 0; i < n_rows && status == TL_OK; i++) {
-        if (any_null(keys, l->n_keys, i))
-            continue;
-        const struct tl_row_entry *entry = tl_row_index_first(&l->by_key, tl_row_index_hash(probe, i));
-        for (; entry != NULL && status == TL_OK; entry = tl_row_index_next(&l->by_key, entry)) {
-            const chunk *c = &l->chunks[entry->chunk];
-            if (!tl_bit_get(c->dead, entry->row) && tl_keys_compare(c->keys, entry->row, probe, i) == 0 &&
-                add_match(&list, (uint32_t)i, entry->chunk, entry->row) != TL_OK)
-                status = tl_nomem(err, "look-up matches");
-        }
-    }
+    if (status == TL_OK && l->tier == TL_LOOKUP_FILES)
+        status = load_wanted(l, cols, n_rows, err);
+    if (status == TL_OK && l->alive > 0)
+        status = probe_chunks(l, cols, n_rows, out, err);
     for (int32_t i = 0; i < l->n_keys; i++)
         tl_column_unref((tl_column *)cols[i]);
     tl_free(cols);

@@ -136,6 +136,23 @@ tl_status tl_table_plan(tl_table *table, const tl_scan_spec *spec, tl_splits *ou
     return TL_OK;
 }
 
+tl_status tl_table_plan_at(tl_table *table, int64_t snapshot_id, const tl_scan_spec *spec, tl_splits *out, tl_error *err)
+{
+    TL_TRY(tl_table__require_data(table, "plan a snapshot of it", err));
+    char name[256];
+    tl_splits splits = {0};
+    TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
+    tl_status status = tl_snapshot_read(table->fs, &table->paths, snapshot_id, &snap, err);
+    if (status == TL_OK)
+        status = plan_snapshot(table, snap, INT64_MIN, spec->predicate, spec->pool, &splits, err);
+    if (status != TL_OK) {
+        tl_splits_deinit(&splits);
+        return tl_error_wrap(err, status, "table %s", tl_table__full_name(table, name));
+    }
+    *out = splits;
+    return TL_OK;
+}
+
 /* ---- reading splits ---- */
 
 /* A file whose number of deletes is not known (written by an old release) may hold some: it is merged, which drops them. */

@@ -115,6 +115,8 @@ typedef struct tl_splits {
 } tl_splits;
 void tl_splits_deinit(tl_splits *splits);
 tl_status tl_table_plan(tl_table *table, const tl_scan_spec *spec, tl_splits *out, tl_error *err);
+/** The same for one snapshot, with the table's present schema and whatever its options ask for. TL_E_NOT_FOUND if it has expired. */
+tl_status tl_table_plan_at(tl_table *table, int64_t snapshot_id, const tl_scan_spec *spec, tl_splits *out, tl_error *err);
 tl_status tl_table_read_split(tl_table *table, const tl_split *split, const tl_scan_spec *spec, tl_reader **out, tl_error *err);
 /** DataSplit version 8 and CommitMessage version 11 (§22). */
 tl_status tl_split_serialize(const tl_split *split, const char *bucket_path, tl_buf *out, tl_error *err);

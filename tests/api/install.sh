@@ -48,13 +48,13 @@ export PKG_CONFIG_PATH="$libdir/pkgconfig"
 flags="-std=c99 -O2 -Wall -Wextra -Wpedantic -Werror"
 mkdir "$scratch/shared" "$scratch/static"
 static_libs=$(pkg-config --static --libs tidelake | sed 's/-ltidelake/-l:libtidelake.a/')
-for name in orders workers; do
+for name in orders workers lookup; do
   # shellcheck disable=SC2086,SC2046
   $cc $flags "$source/examples/c/$name.c" -o "$scratch/shared/$name" $(pkg-config --cflags --libs tidelake)
   # shellcheck disable=SC2086,SC2046
   $cc $flags "$source/examples/c/$name.c" -o "$scratch/static/$name" $(pkg-config --cflags tidelake) $static_libs
 done
-for name in orders workers; do
+for name in orders workers lookup; do
   LD_LIBRARY_PATH=$libdir try "$scratch/shared/$name" $name
   try "$scratch/static/$name" $name
 done
@@ -65,7 +65,7 @@ echo "== CMake"
 cmake -G Ninja -S "$source/examples/c" -B "$scratch/cmake" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" >"$scratch/cmake.log" 2>&1 ||
   fail "$(cat "$scratch/cmake.log")"
 cmake --build "$scratch/cmake" >"$scratch/cmake.log" 2>&1 || fail "$(cat "$scratch/cmake.log")"
-for name in orders workers; do
+for name in orders workers lookup; do
   try "$scratch/cmake/$name" $name
   try "$scratch/cmake/${name}_static" $name
 done
