@@ -123,10 +123,10 @@ typedef struct tl_commit_message {
     /* Buckets: name of the index file whose deletion vectors the new ones take the place of, "" for none; NULL: not known. Another
        one at the commit means that others deleted rows meanwhile, which would come back. */
     char *vectors_base;
-    /* Dynamic buckets: digest of the partition's hash indexes that the buckets were chosen by (table/hash_index.c). If others are
-       there at the commit, keys may have got another bucket meanwhile. */
-    bool has_hash_base;
-    uint64_t hash_base;
+    /* What the rows' buckets were chosen by; if it changed until the commit, keys may have got another bucket meanwhile. Digest of the
+       partition's hash indexes (table/hash_index.c), or the snapshot whose keys are known (table/key_index.c). */
+    enum { TL_BASE_NONE, TL_BASE_HASHES, TL_BASE_SNAPSHOT } base_kind;
+    uint64_t base;
 } tl_commit_message;
 void tl_commit_message_deinit(tl_commit_message *msg);
 bool tl_commit_message_empty(const tl_commit_message *msg);

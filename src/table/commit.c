@@ -320,7 +320,7 @@ static tl_status append_phase(commit *c, tl_error *err)
         return drop_duplicates(c->table, c->before.data, c->messages, /* compaction= */ false, err);
     }
     tl_attempt attempt = attempt_of(c, takes_away(&c->append) ? TL_COMMIT_OVERWRITE : TL_COMMIT_APPEND);
-    attempt.hash_bases = c->messages;
+    attempt.based = c->messages;
     attempt.discard_duplicates = attempt.kind == TL_COMMIT_APPEND &&
                                  tl_table__option_bool(&c->table->schema->options, "commit.discard-duplicate-files");
     return make(c, &attempt, &c->append, err);
@@ -410,6 +410,10 @@ static tl_status overwrite(commit *c, tl_error *err)
         if (status == TL_OK)
             status = check_within(c, partition, err);
     }
+    if (status == TL_OK && c->table->spans_partitions && (dynamic || partition != NULL) && c->append.table.n > 0)
+        status = tl_error_set(err, TL_E_UNSUPPORTED,
+                              "not supported: overwriting some partitions of a table whose primary key spans partitions, since its keys may be "
+                              "in the others. Overwrite all of it (dynamic-partition-overwrite = false), or delete and insert");
     if (status == TL_OK && !skip)
         status = overwrite_phase(c, partition, dynamic ? &partitions : NULL, err);
     tl_map_deinit(&partitions);

@@ -368,10 +368,10 @@ static tl_status describe(rounds *r, const tl_snapshot *latest, const tl_entries
     return inherit_statistics(r, latest, snap, err);
 }
 
-static bool has_hash_bases(const tl_commit_messages *messages)
+static bool has_bases(const tl_commit_messages *messages)
 {
     for (size_t i = 0; messages != NULL && i < messages->n; i++) {
-        if (messages->items[i].has_hash_base)
+        if (messages->items[i].base_kind != TL_BASE_NONE)
             return true;
     }
     return false;
@@ -382,12 +382,12 @@ static tl_status write_indexes(rounds *r, const tl_snapshot *latest, const tl_en
                                tl_error *err)
 {
     bool check = r->attempt->check && r->table->config->deletion_vectors;
-    bool based = has_hash_bases(r->attempt->hash_bases);
+    bool based = has_bases(r->attempt->based);
     bool carried = changes->indexes.n == 0 && !r->attempt->overwrite && !check && !based;
     tl_index_entries old = {0}, delta = {0}, fresh = {0};
     tl_status status = carried ? TL_OK : tl_indexes__read(r->table, latest, &old, err);
     if (status == TL_OK && based)
-        status = tl_commit__check_hash_bases(r->table, &old, r->attempt->hash_bases, err);
+        status = tl_commit__check_bases(r->table, latest, &old, r->attempt->based, err);
     if (status == TL_OK && !carried)
         status = index_delta(r, &old, &changes->indexes, &delta, err);
     if (status == TL_OK && check)

@@ -61,27 +61,66 @@ static tl_status check_totals(tl_table *table, const tl_entries *base, const tl_
     return status;
 }
 
-/* ---- hash indexes ---- */
+/* ---- what buckets were chosen by ---- */
 
-tl_status tl_commit__check_hash_bases(tl_table *table, const tl_index_entries *indexes, const tl_commit_messages *messages, tl_error *err)
+static tl_status check_hashes(tl_table *table, const tl_index_entries *indexes, const tl_commit_message *m, tl_error *err)
 {
-    tl_bytes_view last = {0};
-    uint64_t digest = 0;
+    tl_bytes_view partition = tl_bytes_view_of(m->partition);
+    if (tl_hash_index__digest(indexes, partition) == m->base)
+        return TL_OK;
+    TL_CLEANUP(tl_freep) char *text = NULL;
+    (void)partition_text(table, partition, &text, NULL); /* only a message */
+    return CONFLICT("Keys of partition '%s' got their buckets from another writer meanwhile: a table with dynamic buckets can be written by one "
+                    "job at a time. Give up committing.",
+                    text == NULL ? "" : text);
+}
+
+tl_status tl_commit__others_changed_rows(tl_table *table, int64_t known, int64_t latest, bool *out, tl_error *err)
+{
+    *out = latest < known; /* rolled back */
+    TL_CLEANUP(tl_snapshot_freep) tl_snapshot *last = NULL;
+    for (int64_t id = latest; id > known && !*out; id--) {
+        TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
+        tl_status status = tl_snapshot_read(table->fs, &table->paths, id, &snap, err);
+        if (status != TL_OK && status != TL_E_NOT_FOUND)
+            return status;
+        if (status == TL_E_NOT_FOUND) {
+            *out = true;
+            return TL_OK;
+        }
+        bool same = last != NULL && last->commit_identifier == snap->commit_identifier && strcmp(last->commit_user, snap->commit_user) == 0;
+        *out = id != latest && !same && snap->commit_kind != TL_COMMIT_COMPACT && snap->commit_kind != TL_COMMIT_ANALYZE;
+        if (id == latest)
+            last = TL_STEAL(snap);
+    }
+    return TL_OK;
+}
+
+static tl_status check_keys(tl_table *table, const tl_snapshot *latest, int64_t known, tl_error *err)
+{
+    int64_t latest_id = latest == NULL ? 0 : latest->id;
+    bool changed = latest_id != known && (latest == NULL || latest->commit_kind == TL_COMMIT_APPEND || latest->commit_kind == TL_COMMIT_OVERWRITE);
+    if (!changed)
+        TL_TRY(tl_commit__others_changed_rows(table, known, latest_id, &changed, err));
+    if (!changed)
+        return TL_OK;
+    return CONFLICT("Another writer changed rows since snapshot %lld: a table whose primary key spans partitions can be written by one job at a "
+                    "time. Give up committing.",
+                    (long long)known);
+}
+
+tl_status tl_commit__check_bases(tl_table *table, const tl_snapshot *latest, const tl_index_entries *indexes, const tl_commit_messages *messages,
+                                 tl_error *err)
+{
+    const tl_commit_message *last = NULL;
     for (size_t i = 0; i < messages->n; i++) {
         const tl_commit_message *m = &messages->items[i];
-        if (!m->has_hash_base)
+        bool checked = last != NULL && last->base_kind == m->base_kind && last->base == m->base &&
+                       (m->base_kind == TL_BASE_SNAPSHOT || tl_bytes_equal(tl_bytes_view_of(last->partition), tl_bytes_view_of(m->partition)));
+        if (m->base_kind == TL_BASE_NONE || checked)
             continue;
-        tl_bytes_view partition = tl_bytes_view_of(m->partition);
-        if (last.data == NULL || !tl_bytes_equal(last, partition))
-            digest = tl_hash_index__digest(indexes, partition);
-        last = partition;
-        if (digest == m->hash_base)
-            continue;
-        TL_CLEANUP(tl_freep) char *text = NULL;
-        (void)partition_text(table, partition, &text, NULL); /* only a message */
-        return CONFLICT("Keys of partition '%s' got their buckets from another writer meanwhile: a table with dynamic buckets can be "
-                        "written by one job at a time. Give up committing.",
-                        text == NULL ? "" : text);
+        TL_TRY(m->base_kind == TL_BASE_HASHES ? check_hashes(table, indexes, m, err) : check_keys(table, latest, (int64_t)m->base, err));
+        last = m;
     }
     return TL_OK;
 }

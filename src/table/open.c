@@ -150,6 +150,19 @@ static tl_status derive_keys(tl_table *table, tl_error *err)
     return table->bucket_idx == NULL ? tl_nomem(err, "columns") : TL_OK;
 }
 
+/* Whether some partition column is missing in the primary key. */
+static bool lacks_partition(const tl_table_schema *schema)
+{
+    bool lacks = false;
+    for (int32_t i = 0; i < schema->n_partition_keys; i++) {
+        bool in_key = false;
+        for (int32_t k = 0; k < schema->n_primary_keys; k++)
+            in_key |= strcmp(schema->partition_keys[i], schema->primary_keys[k]) == 0;
+        lacks |= !in_key;
+    }
+    return lacks;
+}
+
 static tl_status derive_buckets(tl_table *table, tl_error *err)
 {
     int64_t n = 0;
@@ -164,6 +177,7 @@ static tl_status derive_buckets(tl_table *table, tl_error *err)
         table->bucket_mode = TL_BUCKETS_POSTPONE;
     else
         table->bucket_mode = keyed ? TL_BUCKETS_DYNAMIC : TL_BUCKETS_UNAWARE;
+    table->spans_partitions = table->bucket_mode == TL_BUCKETS_DYNAMIC && lacks_partition(table->schema);
     const char *fn = tl_table__option_or_default(&table->schema->options, "bucket-function.type");
     if (strcasecmp(fn, "default") == 0)
         table->bucket_function = TL_BUCKET_DEFAULT;
@@ -208,15 +222,7 @@ tl_status tl_table__check_writable(const tl_table *table, tl_error *err)
     const tl_options *opts = &table->schema->options;
     const char *missing = NULL;
     char name[256];
-    if (table->bucket_mode == TL_BUCKETS_DYNAMIC) {
-        for (int32_t i = 0; i < table->schema->n_partition_keys; i++) {
-            bool in_key = false;
-            for (int32_t k = 0; k < table->schema->n_primary_keys; k++)
-                in_key |= strcmp(table->schema->partition_keys[i], table->schema->primary_keys[k]) == 0;
-            if (!in_key)
-                missing = "cross-partition upsert (a primary key without the partition columns)";
-        }
-    } else if (table->bucket_mode == TL_BUCKETS_POSTPONE) {
+    if (table->bucket_mode == TL_BUCKETS_POSTPONE) {
         missing = "writing postponed buckets (bucket = -2)";
     } else if (tl_table__option_bool(opts, "row-tracking.enabled")) {
         missing = "writing tables with row tracking";

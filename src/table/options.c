@@ -219,7 +219,7 @@ static const tl_option_def options[] = {
     {"sink.watermark-time-zone", "string", "UTC", N, "Zone of watermarks for automatic tags.", false, NULL},
     {"sink.process-time-zone", "string", NULL, N, "Zone of the clock for automatic tags.", false, NULL},
     {"local-merge-buffer-size", "memory size", NULL, N, "Buffer that merges rows before they are sent to writers.", false, NULL},
-    {"cross-partition-upsert.index-ttl", "duration", NULL, N, "How long the cross-partition index keeps a key.", false, NULL},
+    {"cross-partition-upsert.index-ttl", "duration", NULL, E, "How long the cross-partition index keeps a key.", false, NULL},
     {"cross-partition-upsert.bootstrap-parallelism", "integer", "10", N, "Threads that load the cross-partition index.", false, NULL},
     {"zorder.var-length-contribution", "integer", "8", N, "Bytes of a string that count in a z-order.", false, NULL},
     {"file-reader-async-threshold", "memory size", "10 mb", N, "Size from which a file is read ahead.", false, NULL},

@@ -67,6 +67,7 @@ struct tl_table {
     int32_t *bucket_idx; /* bucket key columns */
     int32_t n_bucket_keys;
     tl_bucket_mode bucket_mode;
+    bool spans_partitions; /* dynamic buckets, and the primary key lacks partition columns: a key may move between partitions */
     int32_t n_buckets; /* option `bucket` */
     tl_bucket_function bucket_function;
     bool travelled; /* the options name a snapshot, a tag or a time */
@@ -275,7 +276,7 @@ void tl_changes_deinit(tl_changes *changes);
 /** One snapshot to make. */
 typedef struct tl_attempt {
     tl_table *table;
-    const tl_commit_messages *hash_bases; /* messages whose hash_base must still hold; NULL: none */
+    const tl_commit_messages *based; /* messages whose bases must still hold; NULL: none */
     const char *user;
     int64_t identifier;
     int64_t watermark;
@@ -309,9 +310,12 @@ tl_status tl_commit__check(tl_table *table, const tl_entries *base, const tl_ent
  */
 tl_status tl_commit__check_vectors(tl_table *table, const tl_entries *base, const tl_entries *delta, const tl_index_entries *old,
                                    const tl_index_entries *changes, tl_error *err);
-/** Keys got their buckets by the hash indexes that were there: TL_E_CONFLICT if others changed those of a partition since, and a key
-    may have two buckets. The reference does not look. */
-tl_status tl_commit__check_hash_bases(tl_table *table, const tl_index_entries *indexes, const tl_commit_messages *messages, tl_error *err);
+/** Keys got their buckets by the hash indexes that were there, or by the keys of a snapshot: TL_E_CONFLICT if others changed those
+    since, and a key may have two places. The reference does not look. `latest` may be NULL. */
+tl_status tl_commit__check_bases(tl_table *table, const tl_snapshot *latest, const tl_index_entries *indexes, const tl_commit_messages *messages,
+                                 tl_error *err);
+/** Whether a snapshot in (known, latest], but for those of latest's user and identifier, is more than a compaction (or is gone). */
+tl_status tl_commit__others_changed_rows(tl_table *table, int64_t known, int64_t latest, bool *out, tl_error *err);
 /** Whether key ranges of two of the files meet. */
 tl_status tl_commit__overlap(tl_table *table, const tl_manifest_entry *const *entries, size_t n, bool *overlap, tl_error *err);
 

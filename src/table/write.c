@@ -26,6 +26,7 @@ struct tl_table_writer {
     tl_map index; /* (bucket, partition) -> position + 1 */
     tl_vectors vectors; /* deletion vectors of the snapshot that buckets are being opened from */
     tl_hash_index *hashes; /* NULL: buckets are not dynamic */
+    tl_key_index *keys;    /* NULL: the primary key does not span partitions */
     tl_write_view view;
     int64_t round;          /* of prepares */
     int64_t last_committed; /* the last round that became a snapshot */
@@ -48,7 +49,9 @@ tl_status tl_table_writer_create(tl_table *table, const tl_write_options *option
     if (options != NULL)
         w->options = *options;
     tl_status status = tl_row_rules_create(table, &w->rules, err);
-    if (status == TL_OK && table->bucket_mode == TL_BUCKETS_DYNAMIC)
+    if (status == TL_OK && table->spans_partitions)
+        status = tl_key_index_create(table, &w->view, w->options.ignore_previous, &w->keys, err);
+    else if (status == TL_OK && table->bucket_mode == TL_BUCKETS_DYNAMIC)
         status = tl_hash_index_create(table, &w->view, w->options.ignore_previous, &w->hashes, err);
     if (status != TL_OK) {
         tl_table_writer_free(w);
@@ -82,6 +85,7 @@ void tl_table_writer_free(tl_table_writer *w)
     close_all(w);
     tl_vectors__deinit(&w->vectors);
     tl_hash_index_free(w->hashes);
+    tl_key_index_free(w->keys);
     tl_free(w->buckets);
     tl_row_rules_deinit(&w->rules);
     tl_free(w);
@@ -290,7 +294,7 @@ tl_status tl_table_writer_write(tl_table_writer *w, const tl_batch *batch, tl_er
     tl_batch *rows = NULL;
     TL_TRY(tl_row_rules_apply(&w->rules, batch, &rows, err));
     tl_bucket_parts parts;
-    TL_TRY(tl_split_by_bucket(w->table, w->hashes, rows, &parts, err));
+    TL_TRY(tl_split_by_bucket(w->table, w->hashes, w->keys, rows, &parts, err));
     tl_status status = write_parts(w, &parts, err);
     tl_bucket_parts_deinit(&parts);
     return status;
@@ -405,10 +409,22 @@ static tl_status prepare_hashes(tl_table_writer *w, prepare_task *tasks, tl_erro
     tl_buf_deinit(&messages.key);
     for (size_t i = 0; i < w->n; i++) {
         tl_commit_message *msg = &tasks[i].message;
-        if (!tl_commit_message_empty(msg))
-            msg->has_hash_base = tl_hash_index_base(w->hashes, tl_bytes_view_of(msg->partition), &msg->hash_base);
+        if (!tl_commit_message_empty(msg) && tl_hash_index_base(w->hashes, tl_bytes_view_of(msg->partition), &msg->base))
+            msg->base_kind = TL_BASE_HASHES;
     }
     return status;
+}
+
+static void note_key_base(tl_table_writer *w, prepare_task *tasks)
+{
+    int64_t base = 0;
+    for (size_t i = 0; tl_key_index_base(w->keys, &base) && i < w->n; i++) {
+        tl_commit_message *msg = &tasks[i].message;
+        if (msg->new_files.n == 0)
+            continue; /* a compaction alone changes no rows */
+        msg->base_kind = TL_BASE_SNAPSHOT;
+        msg->base = (uint64_t)base;
+    }
 }
 
 tl_status tl_table_writer_prepare(tl_table_writer *w, bool wait_compaction, tl_commit_messages *out, tl_error *err)
@@ -425,6 +441,8 @@ tl_status tl_table_writer_prepare(tl_table_writer *w, bool wait_compaction, tl_c
         status = run_prepares(w, tasks, err);
     if (status == TL_OK && w->hashes != NULL)
         status = prepare_hashes(w, tasks, err);
+    if (status == TL_OK && w->keys != NULL)
+        note_key_base(w, tasks);
     for (size_t i = 0; tasks != NULL && messages.items != NULL && i < w->n; i++) {
         if (tl_commit_message_empty(&tasks[i].message)) {
             tl_commit_message_deinit(&tasks[i].message);
@@ -483,6 +501,8 @@ static tl_status close_idle(tl_table_writer *w, tl_error *err)
 
 tl_status tl_table_writer_committed(tl_table_writer *w, const tl_commit_result *result, tl_error *err)
 {
+    if (w->keys != NULL)
+        TL_TRY(tl_key_index_committed(w->keys, result, err));
     if (result->snapshots > 0) {
         /* Ours follow directly on what we knew, or others came in between. */
         if (result->snapshot_id - result->snapshots != w->view.known)
@@ -500,7 +520,7 @@ tl_status tl_table_writer_committed(tl_table_writer *w, const tl_commit_result *
     tl_status status = close_idle(w, err);
     if (status == TL_OK && w->hashes != NULL)
         status = tl_hash_index_close_idle(w->hashes, /* keep_rounds= */ 1, err);
-    w->view.used = w->n > 0 || tl_hash_index_partitions(w->hashes) > 0;
+    w->view.used = w->n > 0 || tl_hash_index_partitions(w->hashes) > 0 || tl_key_index_loaded(w->keys);
     if (result->snapshots > 0)
         w->last_committed = w->round;
     return status;

@@ -53,6 +53,21 @@ bool tl_hash_index_base(const tl_hash_index *index, tl_bytes_view partition, uin
 /** Forget partitions that were not asked for in the last `keep_rounds` prepares. */
 tl_status tl_hash_index_close_idle(tl_hash_index *index, int64_t keep_rounds, tl_error *err);
 
+/* ---- where keys are that span partitions (key_index.c) ---- */
+
+typedef struct tl_key_index tl_key_index;
+/** `view` must outlive it. `ignore_previous`: an overwrite of the whole table, which starts without keys. */
+tl_status tl_key_index_create(tl_table *table, tl_write_view *view, bool ignore_previous, tl_key_index **out, tl_error *err);
+void tl_key_index_free(tl_key_index *index);
+void tl_key_index_clear(tl_key_index *index);
+bool tl_key_index_loaded(const tl_key_index *index);
+/** Replace *batch by the rows to write, whose partitions and kinds may be others, and more or fewer; *buckets (tl_free) are theirs. */
+tl_status tl_key_index_route(tl_key_index *index, tl_batch **batch, int32_t **buckets, tl_error *err);
+/** The snapshot that the rows were routed by; false if there is none to hold on to. */
+bool tl_key_index_base(const tl_key_index *index, int64_t *base);
+/** Keeps the keys if nobody else changed rows. */
+tl_status tl_key_index_committed(tl_key_index *index, const tl_commit_result *result, tl_error *err);
+
 /* ---- rows by bucket (write_split.c) ---- */
 
 /** One bucket's rows of a batch. */
@@ -66,9 +81,12 @@ typedef struct tl_bucket_parts {
     size_t n;
 } tl_bucket_parts;
 void tl_bucket_parts_deinit(tl_bucket_parts *parts);
-/** Split a batch by partition and bucket; takes `batch` over, also on failure. Rows keep their order within a bucket. `index`: of
-    tables with dynamic buckets, NULL for others. */
-tl_status tl_split_by_bucket(const tl_table *table, tl_hash_index *index, tl_batch *batch, tl_bucket_parts *out, tl_error *err);
+/** Split a batch by partition and bucket; takes `batch` over, also on failure. Rows keep their order within a bucket. `hashes`,
+    `keys`: of tables whose buckets are chosen by them, NULL for others. */
+tl_status tl_split_by_bucket(const tl_table *table, tl_hash_index *hashes, tl_key_index *keys, tl_batch *batch, tl_bucket_parts *out,
+                             tl_error *err);
+/** The rows of the partition columns, without arity. */
+tl_status tl_partition_rows(const tl_table *table, const tl_batch *batch, tl_buf *rows, int64_t *offsets, tl_error *err);
 /** A partition's row as it is stored, arity in front. */
 tl_status tl_partition_with_arity(const tl_table *table, tl_bytes_view row, tl_bytes *out);
 

@@ -142,7 +142,7 @@ static tl_status assign_buckets(const tl_table *table, tl_hash_index *index, con
     return tl_bucket_assign(table->bucket_function, cols, table->n_bucket_keys, batch->n_rows, table->n_buckets, buckets, err);
 }
 
-static tl_status partition_rows(const tl_table *table, const tl_batch *batch, tl_buf *rows, int64_t *offsets, tl_error *err)
+tl_status tl_partition_rows(const tl_table *table, const tl_batch *batch, tl_buf *rows, int64_t *offsets, tl_error *err)
 {
     TL_CLEANUP(tl_freep) const tl_column **cols = tl_calloc((size_t)table->n_partition, sizeof *cols);
     if (cols == NULL)
@@ -214,35 +214,48 @@ static tl_status cut(const tl_table *table, tl_batch **batch, const grouping *g,
     return TL_OK;
 }
 
-tl_status tl_split_by_bucket(const tl_table *table, tl_hash_index *index, tl_batch *batch_take, tl_bucket_parts *out, tl_error *err)
+/* `given`: buckets of the rows that are known already, or NULL. */
+static tl_status split(const tl_table *table, tl_hash_index *hashes, const int32_t *given, tl_batch **batch, tl_bucket_parts *out, tl_error *err)
 {
-    TL_CLEANUP(tl_batch_freep) tl_batch *batch = batch_take;
-    *out = (tl_bucket_parts){0};
-    if (batch->n_rows == 0)
-        return TL_OK;
-    grouping g = {.n_rows = batch->n_rows};
+    int64_t n_rows = (*batch)->n_rows;
+    grouping g = {.n_rows = n_rows};
     tl_buf rows = {0};
-    TL_CLEANUP(tl_freep) int32_t *buckets = tl_alloc((size_t)batch->n_rows * sizeof *buckets);
-    TL_CLEANUP(tl_freep) int64_t *offsets = table->n_partition == 0 ? NULL : tl_alloc((size_t)(batch->n_rows + 1) * sizeof *offsets);
-    g.group_of = tl_alloc((size_t)batch->n_rows * sizeof *g.group_of);
+    TL_CLEANUP(tl_freep) int32_t *buckets = tl_alloc((size_t)n_rows * sizeof *buckets);
+    TL_CLEANUP(tl_freep) int64_t *offsets = table->n_partition == 0 ? NULL : tl_alloc((size_t)(n_rows + 1) * sizeof *offsets);
+    g.group_of = tl_alloc((size_t)n_rows * sizeof *g.group_of);
     tl_status status = TL_OK;
     if (buckets == NULL || g.group_of == NULL || (table->n_partition > 0 && offsets == NULL))
         status = tl_nomem(err, "buckets");
     if (status == TL_OK && table->n_partition > 0)
-        status = partition_rows(table, batch, &rows, offsets, err);
-    if (status == TL_OK)
-        status = assign_buckets(table, index, batch, &rows, offsets, buckets, err);
+        status = tl_partition_rows(table, *batch, &rows, offsets, err);
+    if (status == TL_OK && given != NULL)
+        memcpy(buckets, given, (size_t)n_rows * sizeof *buckets);
+    else if (status == TL_OK)
+        status = assign_buckets(table, hashes, *batch, &rows, offsets, buckets, err);
     if (status == TL_OK) {
-        status = table->n_partition == 0 ? group_by_bucket(&g, buckets)
-                                         : group_by_partition(&g, buckets, &rows, offsets);
+        status = table->n_partition == 0 ? group_by_bucket(&g, buckets) : group_by_partition(&g, buckets, &rows, offsets);
         if (status != TL_OK)
             status = tl_nomem(err, "buckets");
     }
     if (status == TL_OK)
-        status = cut(table, &batch, &g, buckets, &rows, offsets, out, err);
-    if (status != TL_OK)
-        tl_bucket_parts_deinit(out);
+        status = cut(table, batch, &g, buckets, &rows, offsets, out, err);
     tl_buf_deinit(&rows);
     grouping_deinit(&g);
+    return status;
+}
+
+tl_status tl_split_by_bucket(const tl_table *table, tl_hash_index *hashes, tl_key_index *keys, tl_batch *batch_take, tl_bucket_parts *out,
+                             tl_error *err)
+{
+    TL_CLEANUP(tl_batch_freep) tl_batch *batch = batch_take;
+    TL_CLEANUP(tl_freep) int32_t *given = NULL;
+    *out = (tl_bucket_parts){0};
+    if (batch->n_rows > 0 && keys != NULL)
+        TL_TRY(tl_key_index_route(keys, &batch, &given, err));
+    if (batch->n_rows == 0)
+        return TL_OK;
+    tl_status status = split(table, hashes, given, &batch, out, err);
+    if (status != TL_OK)
+        tl_bucket_parts_deinit(out);
     return status;
 }
