@@ -24,7 +24,8 @@ typedef enum tl_status {
     TL_E_NOSPACE = 9,     /* disk full or quota */
     TL_E_CANCELLED = 10,  /* stopped on request */
     TL_E_LIMIT = 11,      /* a named limit was exceeded */
-    TL_E_INTERNAL = 12    /* a broken invariant of Tidelake itself */
+    TL_E_INTERNAL = 12,   /* a broken invariant of Tidelake itself */
+    TL_E_OVERFLOW = 13    /* a sum or product does not fit its column's type; the message names key and column */
 } tl_status;
 
 #define TL_ERROR_MESSAGE_BYTES 2048

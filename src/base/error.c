@@ -77,6 +77,6 @@ const char *tl_status_name(tl_status status)
 {
     static const char *const names[] = {"ok",       "invalid", "out of memory", "i/o error",     "not found", "exists",
                                         "conflict", "corrupt", "unsupported",   "no space left", "cancelled", "limit exceeded",
-                                        "internal error"};
+                                        "internal error", "overflow"};
     return (unsigned)status < sizeof names / sizeof names[0] ? names[status] : "unknown status";
 }

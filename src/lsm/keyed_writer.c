@@ -4,6 +4,7 @@
  * One thread writes; at most one compaction runs beside it, on the files it was given when it started. Its result is taken in
  * at the next flush or prepare: only the writing thread touches levels and lists.
  */
+#include "base/log.h"
 #include "lsm/lsm_private.h"
 
 typedef struct keyed_writer {
@@ -23,9 +24,21 @@ static const tl_lsm_config *config_of(const keyed_writer *w)
 
 /* ---- compaction ---- */
 
+/*
+ * A sum that does not fit its type must not lock the bucket: its files stay as they are, so that other keys can be written and a
+ * later retraction mends the key. Who reads it gets the error.
+ */
 static tl_status run_compaction(void *arg, tl_error *err)
 {
-    return tl_lsm__compaction_run(arg, err);
+    tl_error why = {0};
+    tl_lsm__compaction *c = arg;
+    tl_status status = tl_lsm__compaction_run(c, &why);
+    c->given_up = status == TL_E_OVERFLOW;
+    if (c->given_up)
+        tl_log(TL_LOG_WARN, "not compacted until that is mended: %s", why.message);
+    else if (status != TL_OK && err != NULL)
+        *err = why;
+    return c->given_up ? TL_OK : status;
 }
 
 /* Take the result of a compaction that is over, if there is one. */
@@ -36,7 +49,7 @@ static tl_status sync_compaction(keyed_writer *w, bool blocking, tl_error *err)
     tl_status status = tl_lsm__task_poll(&w->base, blocking, &ended, err);
     if (!ended)
         return status;
-    if (status == TL_OK) {
+    if (status == TL_OK && !c->given_up) {
         status = tl_lsm__levels_update(&w->levels, &c->before, &c->after, err);
         if (status == TL_OK)
             status = tl_lsm__apply_vectors(&w->base, &c->vectors, err);

@@ -285,6 +285,7 @@ typedef struct tl_lsm__compaction {
     int32_t max_level;
     bool drop_deletes;
     bool rewrite_each; /* rewrite file by file (force-rewrite-all-files, or files with deleted rows) */
+    bool given_up;     /* a value does not fit its type: nothing was made, the files stay */
     atomic_bool cancelled;
     /* results; on failure empty, and the files made were removed */
     tl_file_list before;

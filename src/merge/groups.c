@@ -3,6 +3,7 @@
  * records, which columns share where they can, or reduced to new values.
  */
 #include "merge/merge_private.h"
+#include "types/text.h"
 
 static tl_status init_call(merge_call *call)
 {
@@ -200,6 +201,33 @@ static tl_status check_not_null(merge_call *call, const merge_history *history)
     return TL_OK;
 }
 
+/* Put the group's key before the message: key (k=1, d="2024-05-01"). */
+static tl_status name_key(merge_call *call, uint32_t group, tl_status status)
+{
+    const tl_merge_engine *engine = call->engine;
+    tl_rowref ref = call->groups->refs[call->groups->starts[group]];
+    TL_CLEANUP(tl_buf_deinit) tl_buf key = {0};
+    tl_status ok = TL_OK;
+    for (int32_t c = 0; c < engine->row_type->n_fields && ok == TL_OK; c++) {
+        if (engine->rules[c].kind != RULE_KEY)
+            continue;
+        ok = tl_buf_appendf(&key, "%s%s=", key.len > 0 ? ", " : "", engine->row_type->fields[c].name);
+        if (ok == TL_OK)
+            ok = tl_text_append_json(&key, call->groups->sources[ref.src]->cols[c], ref.row);
+    }
+    if (ok != TL_OK)
+        return tl_nomem(call->err, "merge");
+    return tl_error_wrap(call->err, status, "key (%.*s)", (int)TL_MIN(key.len, 500), (const char *)key.data);
+}
+
+static tl_status reduce_numbers(merge_call *call, merge_column *col, tl_column **out)
+{
+    uint32_t overflowed = 0;
+    col->overflowed = &overflowed;
+    tl_status status = tl_merge__reduce_numbers(col, out);
+    return status == TL_E_OVERFLOW ? name_key(call, overflowed, status) : status;
+}
+
 static tl_status reduce_column(merge_call *call, const merge_history *history, int32_t c, tl_column **out)
 {
     const column_rule *rule = &call->engine->rules[c];
@@ -216,7 +244,7 @@ static tl_status reduce_column(merge_call *call, const merge_history *history, i
     switch (rule->kind == RULE_AGGREGATE ? rule->fn : AGG_LAST_NON_NULL_VALUE) {
     case AGG_SUM:
     case AGG_PRODUCT:
-        return tl_merge__reduce_numbers(&col, out);
+        return reduce_numbers(call, &col, out);
     case AGG_COLLECT:
     case AGG_MERGE_MAP:
     case AGG_MERGE_MAP_WITH_KEYTIME:

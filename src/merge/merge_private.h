@@ -175,6 +175,7 @@ typedef struct merge_column {
     const merge_view *view;
     bool always_call; /* else a group of one record keeps its value untouched */
     tl_arena *arena;
+    uint32_t *overflowed; /* with TL_E_OVERFLOW: the group whose result does not fit */
     tl_error *err;
 } merge_column;
 
