@@ -151,12 +151,18 @@ static tl_status write_rows(run *r, tidelake_table *table, tidelake_writer *writ
     return status;
 }
 
+/* Writers of tables without buckets do not compact: a compaction follows each commit there. */
+static bool has_buckets(const run *r)
+{
+    return r->c->key != NULL || given(r->c, "bucket-key");
+}
+
 static tidelake_write_options write_options_of(run *r)
 {
     tidelake_write_options options = TIDELAKE_WRITE_INIT;
-    options.compaction = axis_is(r, AXIS_STAGE, "auto")   ? TIDELAKE_COMPACT_AUTO
-                         : axis_is(r, AXIS_STAGE, "full") ? TIDELAKE_COMPACT_FULL
-                                                          : TIDELAKE_COMPACT_NONE;
+    options.compaction = axis_is(r, AXIS_STAGE, "auto")                     ? TIDELAKE_COMPACT_AUTO
+                         : axis_is(r, AXIS_STAGE, "full") && has_buckets(r) ? TIDELAKE_COMPACT_FULL
+                                                                            : TIDELAKE_COMPACT_NONE;
     return options;
 }
 
@@ -191,8 +197,9 @@ static tl_status commit_rows(run *r, const char *text, bool overwrite, const cha
     tidelake_writer_close(writer);
     tidelake_free(spec);
     tidelake_table_close(table);
-    if (status == TL_OK && axis_is(r, AXIS_STAGE, "minor"))
-        status = compact(r, 0);
+    bool full = axis_is(r, AXIS_STAGE, "full") && !has_buckets(r);
+    if (status == TL_OK && (full || axis_is(r, AXIS_STAGE, "minor")))
+        status = compact(r, full);
     return status;
 }
 
