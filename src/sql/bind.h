@@ -67,6 +67,7 @@ struct tl_binder {
     bool in_aggregate;
     const tl_ast *windows; /* WINDOW clause */
     const tl_ast *select_hints; /* LOOKUP(…) of the SELECT */
+    tl_plan **scalar_input; /* streaming: the plan that scalar subqueries are joined to; NULL: they cannot stand here */
     int depth;              /* views and subqueries inside each other */
 };
 

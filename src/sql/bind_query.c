@@ -471,6 +471,7 @@ tl_status tl_bind__select(tl_binder *outer, const tl_ast *ast, const tl_ast *ord
     b->aggregates_allowed = b->in_aggregate = false;
     b->select_hints = ast->kid[0];
     b->windows = ast->kid[6];
+    b->scalar_input = NULL;
     bool is_distinct = (ast->flags & AST_F_DISTINCT) != 0;
     tl_plan *plan;
     tl_scope *scope;
@@ -482,15 +483,19 @@ tl_status tl_bind__select(tl_binder *outer, const tl_ast *ast, const tl_ast *ord
     }
     scope->outer = outer->scope;
     b->scope = scope;
+    b->scalar_input = &plan;
     if (ast->kid[3] != NULL)
         TL_TRY(bind_where(b, ast->kid[3], &plan));
+    b->scalar_input = NULL;
     const tl_ast *select = ast;
     TL_TRY(tl_bind__group_windows(b, &select, &order, &plan)); /* GROUP BY TUMBLE(…): rewritten */
     b->aggregates_allowed = true;
     items list = {0};
     tl_sort_key *keys;
     int32_t having, qualify;
+    b->scalar_input = select->kid[4] == NULL ? &plan : NULL; /* not behind GROUP BY: columns would have to be grouped */
     TL_TRY(bind_items(b, select->kid[1], &list));
+    b->scalar_input = NULL;
     TL_TRY(add_condition(b, select->kid[5], "HAVING", &list, &having));
     TL_TRY(add_condition(b, select->kid[7], "QUALIFY", &list, &qualify));
     int32_t from_order = list.n_all;
@@ -688,10 +693,61 @@ tl_status tl_bind__query(tl_binder *outer, const tl_ast *ast, tl_plan **out)
 
 /* ---- subqueries in expressions ---- */
 
+static bool gives_one_row(const tl_plan *plan)
+{
+    while (plan->kind == TL_PLAN_PROJECT)
+        plan = plan->inputs[0];
+    return plan->kind == TL_PLAN_AGGREGATE && plan->n_group == 0;
+}
+
+/** The one row of a scalar subquery: an error at run time if there are more. */
+static tl_status single_value(tl_binder *b, tl_plan *plan, tl_plan **out)
+{
+    const char *name = plan->type->fields[0].name;
+    const tl_type *type, *row;
+    TL_TRY(tl_bind__nullable(b, plan->type->fields[0].type, true, &type));
+    TL_TRY(tl_bind__row_type(b, &name, &type, 1, &row));
+    tl_agg_call *call = tl_arena_calloc(b->arena, 1, sizeof *call);
+    *out = tl_bind__new_plan(b, TL_PLAN_AGGREGATE, row, plan);
+    BIND_ALLOC(b, call);
+    BIND_ALLOC(b, *out);
+    *call = (tl_agg_call){.kind = TL_AGG_SINGLE_VALUE, .n_args = 1, .filter = -1, .type = type};
+    (*out)->calls = call;
+    (*out)->n_calls = 1;
+    return TL_OK;
+}
+
+/** Streaming: the subquery's value becomes a column behind those of the plan around it. */
+static tl_status scalar_join(tl_binder *b, const tl_ast *ast, tl_expr **out)
+{
+    if (ast->kind != AST_SUBQUERY || b->scalar_input == NULL)
+        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, ast,
+                            "in streaming mode a subquery can be a condition of WHERE ([NOT] IN, [NOT] EXISTS), one value in WHERE or in SELECT without "
+                            "GROUP BY, or stand in FROM");
+    tl_binder inner = *b;
+    inner.aggregates_allowed = inner.in_aggregate = false;
+    inner.windows = NULL;
+    inner.select_hints = NULL;
+    inner.scalar_input = NULL;
+    if (++inner.depth > TL_BIND_DEPTH_MAX)
+        return TL_AST_ERROR(b->err, TL_E_LIMIT, ast, "views and subqueries are nested more than %d deep", TL_BIND_DEPTH_MAX);
+    tl_plan *plan;
+    TL_TRY(tl_bind__query(&inner, ast->kid[0], &plan));
+    if (plan->type->n_fields != 1)
+        return BIND_ERROR(b, ast, "a scalar subquery gives one column, not %d", (int)plan->type->n_fields);
+    if (tl_plan__looks_outside(plan))
+        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, ast, "a scalar subquery that looks outside is not there in streaming mode: write it as a join");
+    if (!gives_one_row(plan))
+        TL_TRY(single_value(b, plan, &plan));
+    int32_t column = (*b->scalar_input)->type->n_fields;
+    TL_TRY(tl_bind__join(b, TL_PLAN_JOIN, TL_JOIN_LEFT, *b->scalar_input, plan, NULL, b->scalar_input));
+    return tl_bind__column(b, column, (*b->scalar_input)->type->fields[column].type, ast, out);
+}
+
 tl_status tl_bind__subquery(tl_binder *b, const tl_ast *ast, tl_expr **out)
 {
     if (b->streaming)
-        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, ast, "in streaming mode a subquery can be a condition of WHERE ([NOT] IN, [NOT] EXISTS), or stand in FROM");
+        return scalar_join(b, ast, out);
     const tl_ast *query = ast->kind == AST_IN || ast->kind == AST_QUANTIFIED ? ast->kid[1] : ast->kid[0];
     tl_binder inner = *b;
     inner.aggregates_allowed = inner.in_aggregate = false;

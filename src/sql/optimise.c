@@ -665,7 +665,7 @@ static tl_status prune_over(tl_binder *b, tl_plan *plan, const bool *used, prune
                 needed[o->calls[k].filter] = true;
         }
     }
-    bool drop_rank = plan->kind == TL_PLAN_RANK && !used[n_input];
+    bool drop_rank = plan->kind == TL_PLAN_RANK && plan->with_rank && !used[n_input];
     pruned input;
     TL_TRY(prune(b, plan->inputs[0], needed, &input));
     int32_t n_new = input.plan->type->n_fields;

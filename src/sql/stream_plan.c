@@ -102,6 +102,19 @@ static bool is_ranking(const tl_plan *plan)
            plan->over[0].n_order > 0;
 }
 
+/** A time attribute, or one that a window table function has made an ordinary column. */
+static bool is_time(const tl_plan *plan, int32_t column)
+{
+    while (plan->time_attr[column] == TL_TIME_NONE) {
+        if (plan->kind == TL_PLAN_PROJECT && plan->exprs[column]->kind == TL_EXPR_COLUMN)
+            column = plan->exprs[column]->column;
+        else if (plan->kind != TL_PLAN_FILTER && (plan->kind != TL_PLAN_WINDOW || column >= plan->inputs[0]->type->n_fields))
+            return false;
+        plan = plan->inputs[0];
+    }
+    return true;
+}
+
 /** FILTER over OVER: the conditions on the rank become bounds, the others stay above. */
 static tl_status rank_of(tl_binder *b, tl_plan **plan)
 {
@@ -125,7 +138,7 @@ static tl_status rank_of(tl_binder *b, tl_plan **plan)
     rank->n_over = 1;
     rank->with_rank = true;
     const tl_sort_key *by = &over->over[0].order[0];
-    bool by_time = over->over[0].n_order == 1 && over->inputs[0]->time_attr[by->column] != TL_TIME_NONE;
+    bool by_time = over->over[0].n_order == 1 && is_time(over->inputs[0], by->column);
     rank->keep_newest = by_time && by->descending && rank->rank_from == 1 && rank->rank_to == 1;
     *plan = rank;
     if (n_rest == 0)
@@ -135,10 +148,36 @@ static tl_status rank_of(tl_binder *b, tl_plan **plan)
     return tl_bind__filter(b, rank, rest, plan);
 }
 
+/** ORDER BY … LIMIT: a ranking of all rows. ORDER BY a time attribute: rows in order of their time, as OVER gives them. */
+static tl_status sort_of(tl_binder *b, tl_plan **plan)
+{
+    const tl_plan *sort = *plan;
+    const tl_plan *input = sort->inputs[0];
+    bool by_time = sort->limit < 0 && sort->offset == 0 && sort->n_sort == 1 && !sort->sort[0].descending &&
+                   input->time_attr[sort->sort[0].column] == TL_TIME_ROWTIME;
+    if (sort->limit < 0 && !by_time)
+        return TL_OK;
+    tl_over *over = tl_arena_calloc(b->arena, 1, sizeof *over);
+    tl_plan *node = tl_bind__new_plan(b, by_time ? TL_PLAN_OVER : TL_PLAN_RANK, sort->type, sort->inputs[0]);
+    BIND_ALLOC(b, over);
+    BIND_ALLOC(b, node);
+    over->order = sort->sort;
+    over->n_order = sort->n_sort;
+    over->frame = TL_FRAME_ROWS;
+    node->over = over;
+    node->n_over = 1;
+    node->rank_from = sort->offset + 1;
+    node->rank_to = sort->limit > INT64_MAX - sort->offset ? INT64_MAX - 1 : sort->offset + sort->limit;
+    *plan = node;
+    return TL_OK;
+}
+
 tl_status tl_plan__find_ranks(tl_binder *b, tl_plan **plan)
 {
     for (int32_t i = 0; i < (*plan)->n_inputs; i++)
         TL_TRY(tl_plan__find_ranks(b, &(*plan)->inputs[i]));
+    if ((*plan)->kind == TL_PLAN_SORT)
+        return sort_of(b, plan);
     return (*plan)->kind == TL_PLAN_FILTER && is_ranking((*plan)->inputs[0]) ? rank_of(b, plan) : TL_OK;
 }
 

@@ -15,12 +15,6 @@ tl_status tl_stream__add_leaf(tl_pipeline *pipeline, tl_leaf *leaf, tl_error *er
     return TL_OK;
 }
 
-static tl_status unsupported(const char *what, tl_error *err)
-{
-    return tl_error_set(err, TL_E_UNSUPPORTED, "%s over a stream is not supported yet; it works in batch mode (SET 'execution.runtime-mode' = 'batch')",
-                        what);
-}
-
 static tl_status build_union(tl_pipeline *pipeline, const tl_plan *plan, tl_op **out, tl_error *err)
 {
     tl_op **inputs = tl_calloc((size_t)plan->n_inputs + 1, sizeof *inputs);
@@ -38,7 +32,7 @@ static tl_status build_union(tl_pipeline *pipeline, const tl_plan *plan, tl_op *
     return tl_stream__union(pipeline, plan, inputs, plan->n_inputs, out, err);
 }
 
-static tl_status build_join(tl_pipeline *pipeline, const tl_plan *plan, tl_op **out, tl_error *err)
+static tl_status build_binary(tl_pipeline *pipeline, const tl_plan *plan, tl_op **out, tl_error *err)
 {
     tl_op *left, *right;
     TL_TRY(tl_stream__build(pipeline, plan->inputs[0], &left, err));
@@ -47,6 +41,8 @@ static tl_status build_join(tl_pipeline *pipeline, const tl_plan *plan, tl_op **
         tl_stream__op_free(left);
         return status;
     }
+    if (plan->kind == TL_PLAN_SETOP)
+        return tl_stream__setop(pipeline, plan, left, right, out, err);
     if (plan->kind == TL_PLAN_TEMPORAL_JOIN)
         return tl_stream__temporal_join(pipeline, plan, left, right, out, err);
     if (plan->by_window)
@@ -107,14 +103,14 @@ tl_status tl_stream__build(tl_pipeline *pipeline, const tl_plan *plan, tl_op **o
     case TL_PLAN_WINDOW:
         return build_unary(pipeline, plan, out, err);
     case TL_PLAN_JOIN:
+    case TL_PLAN_SETOP:
     case TL_PLAN_TEMPORAL_JOIN:
-        return build_join(pipeline, plan, out, err);
+        return build_binary(pipeline, plan, out, err);
     case TL_PLAN_UNION:
         return build_union(pipeline, plan, out, err);
-    case TL_PLAN_SETOP:
-        return unsupported("INTERSECT or EXCEPT", err);
     case TL_PLAN_SORT:
-        return unsupported("ORDER BY or LIMIT", err);
+        return tl_error_set(err, TL_E_UNSUPPORTED, "ORDER BY over a stream needs a LIMIT, or one time attribute to go by; without either it works in batch mode "
+                                                   "(SET 'execution.runtime-mode' = 'batch')");
     case TL_PLAN_SINK:
         break;
     }

@@ -123,6 +123,7 @@ tl_status tl_stream__add_windows(const tl_batch *in, const uint32_t *rows, const
 tl_status tl_stream__session(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err);
 tl_status tl_stream__union(tl_pipeline *pipeline, const tl_plan *plan, tl_op **inputs, int32_t n, tl_op **out, tl_error *err);
 tl_status tl_stream__lookup_join(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err);
+tl_status tl_stream__setop(tl_pipeline *pipeline, const tl_plan *plan, tl_op *left, tl_op *right, tl_op **out, tl_error *err);
 tl_status tl_stream__join(tl_pipeline *pipeline, const tl_plan *plan, tl_op *left, tl_op *right, tl_op **out, tl_error *err);
 tl_status tl_stream__unnest(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err);
 tl_status tl_stream__over(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err);

@@ -1,0 +1,165 @@
+/*
+ * INTERSECT and EXCEPT over changing inputs: how often each row is there on either side decides how often it is in the result;
+ * each change of that is given. NULLs are equal here.
+ *
+ * Memory: each different row of both sides once, as bytes.
+ */
+#include "base/map.h"
+#include "stream/keys.h"
+#include "types/binary_row.h"
+
+typedef struct row_counts {
+    int64_t sides[2];
+} row_counts;
+
+typedef struct setop_op {
+    tl_op base;
+    tl_op *inputs[2];
+    const tl_plan *plan;
+    tl_map rows; /* BinaryRow -> row_counts */
+    int turn;
+} setop_op;
+
+static int64_t in_result(const tl_plan *plan, const row_counts *c)
+{
+    int64_t left = TL_MAX(c->sides[0], 0), right = TL_MAX(c->sides[1], 0);
+    if (plan->all)
+        return plan->except ? TL_MAX(left - right, 0) : TL_MIN(left, right);
+    return left > 0 && (right > 0) != plan->except;
+}
+
+static tl_status counts_of(setop_op *s, tl_bytes_view row, row_counts **out)
+{
+    *out = tl_map_get(&s->rows, row.data, row.len);
+    if (*out != NULL)
+        return TL_OK;
+    *out = tl_calloc(1, sizeof **out);
+    if (*out == NULL)
+        return TL_E_NOMEM;
+    if (tl_map_put(&s->rows, row.data, row.len, *out, NULL) == TL_OK)
+        return TL_OK;
+    tl_free(*out);
+    return TL_E_NOMEM;
+}
+
+/* Which rows of the batch come out, and how. */
+typedef struct changes {
+    uint32_t *rows;
+    uint8_t *kinds;
+    int64_t n, cap;
+} changes;
+
+static tl_status emit(changes *c, int64_t row, uint8_t kind)
+{
+    if (c->n == c->cap) {
+        int64_t cap = c->cap == 0 ? 1024 : c->cap * 2;
+        uint32_t *rows = tl_realloc(c->rows, sizeof *rows * (size_t)cap);
+        if (rows != NULL)
+            c->rows = rows;
+        uint8_t *kinds = tl_realloc(c->kinds, (size_t)cap);
+        if (kinds != NULL)
+            c->kinds = kinds;
+        if (rows == NULL || kinds == NULL)
+            return TL_E_NOMEM;
+        c->cap = cap;
+    }
+    c->rows[c->n] = (uint32_t)row;
+    c->kinds[c->n++] = kind;
+    return TL_OK;
+}
+
+static tl_status apply(setop_op *s, int side, const tl_batch *batch, const tl_buf *bytes, const int64_t *starts, changes *out)
+{
+    for (int64_t i = 0; i < batch->n_rows; i++) {
+        tl_bytes_view row = {bytes->data + starts[i], (size_t)(starts[i + 1] - starts[i])};
+        row_counts *counts;
+        TL_TRY(counts_of(s, row, &counts));
+        int64_t was = in_result(s->plan, counts);
+        counts->sides[side] += tl_kind_is_retract(tl_batch_kind(batch, i)) ? -1 : 1;
+        for (int64_t is = in_result(s->plan, counts); was != is; was += was < is ? 1 : -1)
+            TL_TRY(emit(out, i, was < is ? TL_KIND_INSERT : TL_KIND_DELETE));
+        if (counts->sides[0] == 0 && counts->sides[1] == 0)
+            tl_free(tl_map_remove(&s->rows, row.data, row.len));
+    }
+    return TL_OK;
+}
+
+static tl_status give(const setop_op *s, const tl_batch *batch, const changes *c, tl_batch **out, tl_error *err)
+{
+    TL_CLEANUP(tl_batch_freep) tl_batch *rows = NULL;
+    TL_TRY(tl_batch_gather(batch, c->rows, c->n, &rows, err));
+    if (rows->row_kind == NULL)
+        rows->row_kind = tl_alloc((size_t)c->n + 1);
+    if (rows->row_kind == NULL)
+        return tl_nomem(err, "row kinds");
+    if (c->n > 0)
+        memcpy(rows->row_kind, c->kinds, (size_t)c->n);
+    return tl_stream__retype(rows, s->base.type, out, err);
+}
+
+static tl_status setop_batch(setop_op *s, int side, const tl_batch *batch, tl_batch **out, tl_error *err)
+{
+    changes c = {0};
+    tl_buf bytes = {0};
+    TL_CLEANUP(tl_freep) int64_t *starts = tl_alloc(sizeof *starts * (size_t)(batch->n_rows + 1));
+    if (starts == NULL)
+        return tl_nomem(err, "set operation");
+    tl_status status = tl_binary_rows((const tl_column *const *)batch->cols, batch->n_cols, batch->n_rows, &bytes, starts, err);
+    if (status == TL_OK && apply(s, side, batch, &bytes, starts, &c) != TL_OK)
+        status = tl_nomem(err, "set operation");
+    if (status == TL_OK)
+        status = give(s, batch, &c, out, err);
+    tl_buf_deinit(&bytes);
+    tl_free(c.rows);
+    tl_free(c.kinds);
+    return status;
+}
+
+static tl_status setop_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_error *err)
+{
+    setop_op *s = (setop_op *)op;
+    bool idle = false;
+    for (int tries = 0; tries < 2; tries++) {
+        int side = s->turn;
+        s->turn = 1 - side;
+        TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
+        TL_TRY(tl_stream__next(s->inputs[side], &batch, state, err));
+        op->watermark = TL_MIN(s->inputs[0]->watermark, s->inputs[1]->watermark);
+        if (*state == TL_OP_ROWS)
+            return batch == NULL || batch->n_rows == 0 ? TL_OK : setop_batch(s, side, batch, out, err);
+        idle |= *state == TL_OP_IDLE;
+    }
+    *state = idle ? TL_OP_IDLE : TL_OP_END;
+    return TL_OK;
+}
+
+static void setop_free(tl_op *op)
+{
+    setop_op *s = (setop_op *)op;
+    size_t pos = 0;
+    void *counts;
+    while (tl_map_next(&s->rows, &pos, NULL, &counts))
+        tl_free(counts);
+    tl_map_deinit(&s->rows);
+    tl_stream__op_free(s->inputs[0]);
+    tl_stream__op_free(s->inputs[1]);
+    tl_free(s);
+}
+
+tl_status tl_stream__setop(tl_pipeline *pipeline, const tl_plan *plan, tl_op *left, tl_op *right, tl_op **out, tl_error *err)
+{
+    static const tl_op_ops ops = {setop_next, setop_free};
+    setop_op *s = tl_calloc(1, sizeof *s);
+    if (s == NULL) {
+        tl_stream__op_free(left);
+        tl_stream__op_free(right);
+        return tl_nomem(err, "operator");
+    }
+    s->base = tl_stream__op(&ops, pipeline, plan->type);
+    s->plan = plan;
+    s->inputs[0] = left;
+    s->inputs[1] = right;
+    pipeline->stateful = true;
+    *out = &s->base;
+    return TL_OK;
+}
