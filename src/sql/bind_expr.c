@@ -87,12 +87,12 @@ static tl_status bytes_literal(tl_binder *b, const tl_type *type, const void *da
     return tl_bind__literal(b, col, at, out);
 }
 
-/** Code points of UTF-8 text: the length of CHAR(n). */
+/** The length of a text literal's type: in UTF-16 units, as Flink counts there. */
 static int32_t count_characters(const char *text, size_t bytes)
 {
     int32_t n = 0;
     for (size_t i = 0; i < bytes; i++)
-        n += ((unsigned char)text[i] & 0xC0) != 0x80;
+        n += (((unsigned char)text[i] & 0xC0) != 0x80) + ((unsigned char)text[i] >= 0xF0);
     return n;
 }
 

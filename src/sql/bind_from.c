@@ -213,8 +213,12 @@ static int32_t find_plain(const tl_scope *scope, const char *name)
     return -1;
 }
 
-/** One condition l.name = r.name; of the two columns one answers to the plain name. */
-static tl_status using_column(tl_binder *b, const tl_ast *at, const char *name, tl_scope *scope, int32_t n_left, tl_join_kind join, tl_expr **out)
+/** A pair of columns that USING makes one: places in the scope of both sides. */
+typedef struct using_pair {
+    int32_t left, right;
+} using_pair;
+
+static tl_status using_column(tl_binder *b, const tl_ast *at, const char *name, tl_scope *scope, int32_t n_left, using_pair *pair, tl_expr **out)
 {
     tl_scope left = *scope, right = *scope;
     left.n_columns = n_left;
@@ -223,32 +227,87 @@ static tl_status using_column(tl_binder *b, const tl_ast *at, const char *name, 
     int32_t l = find_plain(&left, name), r = find_plain(&right, name);
     if (l < 0 || r < 0)
         return BIND_ERROR(b, at, "Column '%s' not found in %s", name, l < 0 ? "the left table" : "the right table");
-    if (join == TL_JOIN_FULL)
-        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, at, "FULL JOIN … USING is not there yet: write ON and COALESCE");
     tl_expr *le, *re;
     TL_TRY(tl_bind__column(b, left.columns[l].column, scope->type->fields[left.columns[l].column].type, at, &le));
     TL_TRY(tl_bind__column(b, right.columns[r].column, scope->type->fields[right.columns[r].column].type, at, &re));
-    (join == TL_JOIN_RIGHT ? &left.columns[l] : &right.columns[r])->qualified_only = true;
+    *pair = (using_pair){l, n_left + r};
     return tl_bind__compare(b, "=", le, re, at, out);
 }
 
-static tl_status using_condition(tl_binder *b, const tl_ast *ast, tl_scope *scope, int32_t n_left, tl_join_kind join, tl_expr **out)
+/** The condition of USING or NATURAL, and its pairs; both NULL and 0 if there is none. */
+static tl_status using_condition(tl_binder *b, const tl_ast *ast, tl_scope *scope, int32_t n_left, using_pair **pairs, int32_t *n_pairs, tl_expr **out)
 {
     tl_expr **parts = tl_arena_alloc(b->arena, (size_t)(scope->n_columns + 1) * sizeof *parts);
+    *pairs = tl_arena_alloc(b->arena, (size_t)(scope->n_columns + tl_ast_count(ast->kid[3]) + 1) * sizeof **pairs);
     BIND_ALLOC(b, parts);
+    BIND_ALLOC(b, *pairs);
     int32_t n = 0;
     if ((ast->flags & AST_F_NATURAL) != 0) {
         for (int32_t i = 0; i < n_left; i++) {
             tl_scope right = {.columns = scope->columns + n_left, .n_columns = scope->n_columns - n_left};
-            if (!scope->columns[i].qualified_only && find_plain(&right, scope->columns[i].name) >= 0)
-                TL_TRY(using_column(b, ast, scope->columns[i].name, scope, n_left, join, &parts[n++]));
+            if (!scope->columns[i].qualified_only && find_plain(&right, scope->columns[i].name) >= 0) {
+                TL_TRY(using_column(b, ast, scope->columns[i].name, scope, n_left, &(*pairs)[n], &parts[n]));
+                n++;
+            }
         }
     } else {
-        for (const tl_ast *id = tl_ast_first(ast->kid[3]); id != NULL; id = id->next)
-            TL_TRY(using_column(b, id, id->text, scope, n_left, join, &parts[n++]));
+        for (const tl_ast *id = tl_ast_first(ast->kid[3]); id != NULL; id = id->next, n++) {
+            for (int32_t i = 0; i < n; i++)
+                if (strcmp(scope->columns[(*pairs)[i].left].name, id->text) == 0)
+                    return BIND_ERROR(b, id, "Column '%s' stands twice in USING", id->text);
+            TL_TRY(using_column(b, id, id->text, scope, n_left, &(*pairs)[n], &parts[n]));
+        }
     }
     *out = NULL;
+    *n_pairs = n;
     return n > 0 ? tl_plan__conjunction(b, parts, n, out) : TL_OK;
+}
+
+/** FULL JOIN: COALESCE of each pair as a column behind those of *plan. */
+static tl_status add_merged(tl_binder *b, const tl_ast *at, const tl_scope *scope, const using_pair *pairs, int32_t n_pairs, tl_plan **plan)
+{
+    const tl_type *row = (*plan)->type;
+    int32_t n = row->n_fields;
+    tl_expr **exprs = tl_arena_alloc(b->arena, (size_t)(n + n_pairs) * sizeof *exprs);
+    const char **names = tl_arena_alloc(b->arena, (size_t)(n + n_pairs) * sizeof *names);
+    BIND_ALLOC(b, exprs);
+    BIND_ALLOC(b, names);
+    for (int32_t i = 0; i < n; i++) {
+        names[i] = row->fields[i].name;
+        TL_TRY(tl_bind__column(b, i, row->fields[i].type, at, &exprs[i]));
+    }
+    for (int32_t i = 0; i < n_pairs; i++) {
+        int32_t l = scope->columns[pairs[i].left].column, r = scope->columns[pairs[i].right].column;
+        const tl_type *common;
+        TL_TRY(tl_bind__common_type(b, row->fields[l].type, row->fields[r].type, &common));
+        tl_expr *merged = tl_bind__new_expr(b, TL_EXPR_COALESCE, common, at), **args = tl_arena_alloc(b->arena, 2 * sizeof *args);
+        BIND_ALLOC(b, merged);
+        BIND_ALLOC(b, args);
+        TL_TRY(tl_bind__coerce(b, exprs[l], common, &args[0]));
+        TL_TRY(tl_bind__coerce(b, exprs[r], common, &args[1]));
+        merged->args = args;
+        merged->n_args = 2;
+        exprs[n + i] = merged;
+        names[n + i] = scope->columns[pairs[i].left].name;
+    }
+    return tl_bind__project(b, *plan, exprs, names, n + n_pairs, plan);
+}
+
+/** The scope after USING: its columns once, before all others; both sides' own only with their table's name. */
+static tl_status merge_scope(tl_binder *b, tl_join_kind join, const using_pair *pairs, int32_t n_pairs, int32_t n_plan, tl_scope *scope)
+{
+    tl_scope_column *columns = tl_arena_alloc(b->arena, (size_t)(scope->n_columns + n_pairs) * sizeof *columns);
+    BIND_ALLOC(b, columns);
+    for (int32_t i = 0; i < n_pairs; i++) {
+        tl_scope_column *l = &scope->columns[pairs[i].left], *r = &scope->columns[pairs[i].right];
+        columns[i] = (tl_scope_column){.name = l->name, .column = join == TL_JOIN_FULL ? n_plan - n_pairs + i : join == TL_JOIN_RIGHT ? r->column : l->column};
+        l->qualified_only = true;
+        r->qualified_only = true;
+    }
+    memcpy(columns + n_pairs, scope->columns, (size_t)scope->n_columns * sizeof *columns);
+    scope->columns = columns;
+    scope->n_columns += n_pairs;
+    return TL_OK;
 }
 
 /* ---- look-up joins ---- */
@@ -536,11 +595,17 @@ static tl_status bind_join(tl_binder *b, const tl_ast *ast, tl_plan **plan, tl_s
     tl_scope *both;
     TL_TRY(joined_scope(b, left_scope, right_scope, left_plan->type->n_fields, side_by_side, &both));
     tl_expr *condition = NULL;
+    using_pair *pairs = NULL;
+    int32_t n_pairs = 0;
     if (ast->kid[3] != NULL || (ast->flags & AST_F_NATURAL) != 0)
-        TL_TRY(using_condition(b, ast, both, left_scope->n_columns, join, &condition));
+        TL_TRY(using_condition(b, ast, both, left_scope->n_columns, &pairs, &n_pairs, &condition));
     else if (!is_true_literal(ast->kid[2]))
         TL_TRY(bind_with_scope(b, both, ast->kid[2], "ON", &condition));
     TL_TRY(tl_bind__join(b, TL_PLAN_JOIN, join, left_plan, right_plan, condition, plan));
+    if (n_pairs > 0 && join == TL_JOIN_FULL)
+        TL_TRY(add_merged(b, ast, both, pairs, n_pairs, plan));
+    if (n_pairs > 0)
+        TL_TRY(merge_scope(b, join, pairs, n_pairs, (*plan)->type->n_fields, both));
     both->type = (*plan)->type;
     both->time_attr = (*plan)->time_attr;
     both->outer = NULL;

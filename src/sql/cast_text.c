@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "sql/cast.h"
+#include "sql/text_util.h"
 
 static tl_bytes_view trim(tl_bytes_view v)
 {
@@ -183,25 +184,6 @@ tl_status tl_cast__from_text(tl_cast *c)
 
 /* ---- to text ---- */
 
-/** Bytes that are no UTF-8 become U+FFFD, one for each byte that begins no character. */
-static tl_status append_decoded(tl_buf *buf, tl_bytes_view v)
-{
-    const uint8_t *p = v.data, *end = v.data + v.len;
-    while (p < end) {
-        size_t n = *p < 0x80 ? 1 : *p >= 0xC2 && *p < 0xE0 ? 2 : *p >= 0xE0 && *p < 0xF0 ? 3 : *p >= 0xF0 && *p < 0xF5 ? 4 : 0;
-        bool good = n > 0 && (size_t)(end - p) >= n;
-        for (size_t i = 1; good && i < n; i++)
-            good = (p[i] & 0xC0) == 0x80;
-        if (good && n == 3)
-            good = !(p[0] == 0xE0 && p[1] < 0xA0) && !(p[0] == 0xED && p[1] >= 0xA0);
-        if (good && n == 4)
-            good = !(p[0] == 0xF0 && p[1] < 0x90) && !(p[0] == 0xF4 && p[1] >= 0x90);
-        TL_TRY(good ? tl_buf_append(buf, p, n) : tl_buf_append(buf, "\xEF\xBF\xBD", 3));
-        p += good ? n : 1;
-    }
-    return TL_OK;
-}
-
 static tl_status append_interval_ms(tl_buf *buf, int64_t v)
 {
     uint64_t a = v < 0 ? -(uint64_t)v : (uint64_t)v;
@@ -292,7 +274,7 @@ tl_status tl_cast__append_text(tl_buf *buf, const tl_column *col, int64_t i, con
     case TL_BINARY:
     case TL_VARBINARY:
     case TL_BLOB:
-        return append_decoded(buf, tl_col_bytes(col, i));
+        return tl_text__append_decoded(buf, tl_col_bytes(col, i));
     case TL_DATE:
         return append_date(buf, tl_col_i32(col, i));
     case TL_TIME:

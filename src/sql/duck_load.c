@@ -1,5 +1,6 @@
 /* Finding and loading libduckdb. */
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +22,10 @@ static void *open_at(const char *folder, const char *file)
     int n = folder != NULL ? snprintf(path, sizeof path, "%s/%s", folder, file) : snprintf(path, sizeof path, "%s", file);
     if (n < 0 || (size_t)n >= sizeof path)
         return NULL;
-    if (strchr(path, '/') != NULL && access(path, R_OK) != 0)
+    if (strchr(path, '/') != NULL && access(path, R_OK) != 0) {
+        snprintf(reason, sizeof reason, "%.900s: %s", path, strerror(errno));
         return NULL;
+    }
     /* Its symbols stay its own: it brings copies of libraries that we have too. */
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {

@@ -51,6 +51,14 @@ static tl_status with_element_rule(tl_binder *b, const tl_sql_function *fn, tl_e
     return common_element(b, fn->name, args, 1, out);
 }
 
+/** The same for one that is put in: NULL as the element makes the type nullable. */
+static tl_status put_in_rule(tl_binder *b, const tl_sql_function *fn, tl_expr **args, int32_t n, const tl_type **out)
+{
+    bool nullable = args[0]->type->nullable || args[1]->type->nullable;
+    TL_TRY(with_element_rule(b, fn, args, n, out));
+    return tl_bind__nullable(b, *out, nullable, out);
+}
+
 static tl_status contains_rule(tl_binder *b, const tl_sql_function *fn, tl_expr **args, int32_t n, const tl_type **out)
 {
     (void)n;
@@ -75,12 +83,23 @@ static tl_status element_rule(tl_binder *b, const tl_sql_function *fn, tl_expr *
     return tl_bind__nullable(b, args[0]->type->fields[0].type, true, out);
 }
 
+/** ELEMENT: what an index gives, which may be outside, is always nullable; the only element is not. */
+static tl_status only_element_rule(tl_binder *b, const tl_sql_function *fn, tl_expr **args, int32_t n, const tl_type **out)
+{
+    (void)fn;
+    (void)n;
+    const tl_type *element = args[0]->type->fields[0].type;
+    return tl_bind__nullable(b, element, element->nullable || args[0]->type->nullable, out);
+}
+
 static tl_status join_rule(tl_binder *b, const tl_sql_function *fn, tl_expr **args, int32_t n, const tl_type **out)
 {
-    (void)n;
     if (!tl_sql__is_text(args[0]->type->fields[0].type))
         return tl_error_set(b->err, TL_E_INVALID, "%s needs an ARRAY of text, not %s", fn->name, tl_bind__type_text(b, args[0]->type));
-    return tl_bind__simple_type(b, TL_VARCHAR, true, TL_LENGTH_MAX, 0, out);
+    bool nullable = fn->name[0] == '$'; /* LISTAGG of no rows */
+    for (int32_t i = 0; i < n; i++)
+        nullable = nullable || args[i]->type->nullable;
+    return tl_bind__simple_type(b, TL_VARCHAR, nullable, TL_LENGTH_MAX, 0, out);
 }
 
 /** All arguments are arrays of one type already (`=`). */
@@ -93,6 +112,15 @@ static tl_status same_array_rule(tl_binder *b, const tl_sql_function *fn, tl_exp
         nullable = nullable || args[i]->type->nullable;
     }
     return tl_bind__nullable(b, args[0]->type, nullable, out);
+}
+
+/** The same for results with elements of all: they may be NULL if those of one may. */
+static tl_status joined_array_rule(tl_binder *b, const tl_sql_function *fn, tl_expr **args, int32_t n, const tl_type **out)
+{
+    TL_TRY(same_array_rule(b, fn, args, n, out));
+    for (int32_t i = 1; i < n; i++)
+        TL_TRY(tl_bind__common_type(b, *out, args[i]->type, out));
+    return TL_OK;
 }
 
 static tl_status row_rule(tl_binder *b, const tl_sql_function *fn, tl_expr **args, int32_t n, const tl_type **out)
@@ -538,7 +566,7 @@ const tl_sql_function tl_fn_arrays[] = {
     {.name = "ROW", .args = "?X*", .kernel = row_kernel, .rule = row_rule, .flags = TL_FN_NULLS | TL_FN_SETS_OUT},
     {.name = "ARRAY", .args = "X*", .kernel = array_kernel, .rule = array_rule, .flags = TL_FN_NULLS | TL_FN_SETS_OUT},
     {.name = "$INDEX", .args = "AI", .kernel = index_kernel, .rule = element_rule, .flags = TL_FN_SETS_OUT},
-    {.name = "ELEMENT", .args = "A", .kernel = element_kernel, .rule = element_rule, .flags = TL_FN_SETS_OUT | TL_FN_CAN_FAIL},
+    {.name = "ELEMENT", .args = "A", .kernel = element_kernel, .rule = only_element_rule, .flags = TL_FN_SETS_OUT | TL_FN_CAN_FAIL},
     {.name = "ARRAY_MAX", .args = "A", .kernel = extreme_kernel, .rule = element_rule, .flags = TL_FN_SETS_OUT},
     {.name = "ARRAY_MIN", .args = "A", .kernel = extreme_kernel, .rule = element_rule, .flags = TL_FN_SETS_OUT},
     {.name = "CARDINALITY", .args = "A", .result = "I", .kernel = cardinality_kernel},
@@ -552,10 +580,10 @@ const tl_sql_function tl_fn_arrays[] = {
     {.name = "ARRAY_SORT", .args = "A?BB", .result = "0", .kernel = change_kernel, .flags = TL_FN_SETS_OUT},
     {.name = "ARRAY_SLICE", .args = "AI?I", .result = "0", .kernel = change_kernel, .flags = TL_FN_SETS_OUT},
     {.name = "ARRAY_REMOVE", .args = "AX", .kernel = change_kernel, .rule = with_element_rule, .flags = TL_FN_NULLS | TL_FN_SETS_OUT},
-    {.name = "ARRAY_APPEND", .args = "AX", .kernel = change_kernel, .rule = with_element_rule, .flags = TL_FN_NULLS | TL_FN_SETS_OUT},
-    {.name = "ARRAY_PREPEND", .args = "AX", .kernel = change_kernel, .rule = with_element_rule, .flags = TL_FN_NULLS | TL_FN_SETS_OUT},
-    {.name = "ARRAY_CONCAT", .args = "A=*", .kernel = change_kernel, .rule = same_array_rule, .flags = TL_FN_SETS_OUT},
-    {.name = "ARRAY_UNION", .args = "A=", .kernel = change_kernel, .rule = same_array_rule, .flags = TL_FN_SETS_OUT},
+    {.name = "ARRAY_APPEND", .args = "AX", .kernel = change_kernel, .rule = put_in_rule, .flags = TL_FN_NULLS | TL_FN_SETS_OUT},
+    {.name = "ARRAY_PREPEND", .args = "AX", .kernel = change_kernel, .rule = put_in_rule, .flags = TL_FN_NULLS | TL_FN_SETS_OUT},
+    {.name = "ARRAY_CONCAT", .args = "A?=*", .kernel = change_kernel, .rule = joined_array_rule, .flags = TL_FN_SETS_OUT},
+    {.name = "ARRAY_UNION", .args = "A=", .kernel = change_kernel, .rule = joined_array_rule, .flags = TL_FN_SETS_OUT},
     {.name = "ARRAY_EXCEPT", .args = "A=", .kernel = change_kernel, .rule = same_array_rule, .flags = TL_FN_SETS_OUT},
     {.name = "ARRAY_INTERSECT", .args = "A=", .kernel = change_kernel, .rule = same_array_rule, .flags = TL_FN_SETS_OUT},
     {.name = NULL},

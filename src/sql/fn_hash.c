@@ -56,13 +56,27 @@ static tl_status sha2_kernel(tl_kernel *k)
     return tl_kernel_text_rows(k, sha2_row);
 }
 
+/** As many hexadecimal digits as the digest has. */
+static tl_status hash_rule(tl_binder *b, const tl_sql_function *fn, tl_expr **args, int32_t n, const tl_type **out)
+{
+    (void)n;
+    static const struct {
+        const char *name;
+        int32_t digits;
+    } lengths[] = {{"MD5", 32}, {"SHA1", 40}, {"SHA224", 56}, {"SHA256", 64}, {"SHA384", 96}, {"SHA512", 128}};
+    for (size_t i = 0; i < TL_ARRAY_LEN(lengths); i++)
+        if (strcmp(lengths[i].name, fn->name) == 0)
+            return tl_bind__simple_type(b, TL_CHAR, args[0]->type->nullable, lengths[i].digits, 0, out);
+    return tl_bind__simple_type(b, TL_VARCHAR, args[0]->type->nullable || args[1]->type->nullable, 128, 0, out);
+}
+
 const tl_sql_function tl_fn_hash[] = {
-    {.name = "MD5", .args = "S", .result = "S", .kernel = hash_kernel, .flags = TL_FN_SLOW},
-    {.name = "SHA1", .args = "S", .result = "S", .kernel = hash_kernel, .flags = TL_FN_SLOW},
-    {.name = "SHA224", .args = "S", .result = "S", .kernel = hash_kernel, .flags = TL_FN_SLOW},
-    {.name = "SHA256", .args = "S", .result = "S", .kernel = hash_kernel, .flags = TL_FN_SLOW},
-    {.name = "SHA384", .args = "S", .result = "S", .kernel = hash_kernel, .flags = TL_FN_SLOW},
-    {.name = "SHA512", .args = "S", .result = "S", .kernel = hash_kernel, .flags = TL_FN_SLOW},
-    {.name = "SHA2", .args = "SI", .result = "S", .kernel = sha2_kernel, .flags = TL_FN_SLOW | TL_FN_CAN_FAIL},
+    {.name = "MD5", .args = "S", .rule = hash_rule, .kernel = hash_kernel, .flags = TL_FN_SLOW},
+    {.name = "SHA1", .args = "S", .rule = hash_rule, .kernel = hash_kernel, .flags = TL_FN_SLOW},
+    {.name = "SHA224", .args = "S", .rule = hash_rule, .kernel = hash_kernel, .flags = TL_FN_SLOW},
+    {.name = "SHA256", .args = "S", .rule = hash_rule, .kernel = hash_kernel, .flags = TL_FN_SLOW},
+    {.name = "SHA384", .args = "S", .rule = hash_rule, .kernel = hash_kernel, .flags = TL_FN_SLOW},
+    {.name = "SHA512", .args = "S", .rule = hash_rule, .kernel = hash_kernel, .flags = TL_FN_SLOW},
+    {.name = "SHA2", .args = "SI", .rule = hash_rule, .kernel = sha2_kernel, .flags = TL_FN_SLOW | TL_FN_CAN_FAIL},
     {.name = NULL},
 };

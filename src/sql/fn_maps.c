@@ -90,12 +90,11 @@ static tl_status same_map_rule(tl_binder *b, const tl_sql_function *fn, tl_expr 
 static tl_status text_map_rule(tl_binder *b, const tl_sql_function *fn, tl_expr **args, int32_t n, const tl_type **out)
 {
     (void)fn;
-    bool nullable = false;
-    for (int32_t i = 0; i < n; i++)
-        nullable = nullable || args[i]->type->nullable;
+    (void)args;
+    (void)n;
     const tl_type *text;
     TL_TRY(tl_bind__simple_type(b, TL_VARCHAR, true, TL_LENGTH_MAX, 0, &text));
-    return map_of(b, text, text, nullable, out);
+    return map_of(b, text, text, /* nullable= */ true, out);
 }
 
 static tl_status split_rule(tl_binder *b, const tl_sql_function *fn, tl_expr **args, int32_t n, const tl_type **out)

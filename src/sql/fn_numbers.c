@@ -212,20 +212,6 @@ static tl_status round_decimal(tl_kernel *k, int64_t i, int32_t digits, bool rou
     return TL_OK;
 }
 
-static int64_t integer_at(const tl_vec *a, int64_t i)
-{
-    switch (a->col->phys) {
-    case TL_PHYS_I8:
-        return TL_VEC(a, int8_t, i);
-    case TL_PHYS_I16:
-        return TL_VEC(a, int16_t, i);
-    case TL_PHYS_I32:
-        return TL_VEC(a, int32_t, i);
-    default:
-        return TL_VEC(a, int64_t, i);
-    }
-}
-
 static tl_status round_kernel(tl_kernel *k)
 {
     bool round = k->fn->name[0] == 'R';
@@ -242,7 +228,7 @@ static tl_status round_kernel(tl_kernel *k)
         } else if (k->type->kind == TL_FLOAT) {
             TL_OUT(k, float)[i] = (float)cut_double(TL_VEC(a, float, i), digits, round);
         } else {
-            (void)cut_digits(integer_at(a, i), 0, digits, round, &v);
+            (void)cut_digits(tl_convert_integer_at(a->col, tl_vec_row(a, i)), 0, digits, round, &v);
             tl_convert_put_integer(k->out, i, (int64_t)v); /* wraps */
         }
     }
@@ -449,7 +435,6 @@ const tl_sql_function tl_fn_numbers[] = {
     {.name = "ABS", .args = "N", .kernel = abs_kernel, .rule = same_rule},
     {.name = "SIGN", .args = "N", .kernel = sign_kernel, .rule = same_rule},
     {.name = "CEIL", .args = "N", .kernel = floor_kernel, .rule = floor_rule},
-    {.name = "CEILING", .args = "N", .kernel = floor_kernel, .rule = floor_rule},
     {.name = "FLOOR", .args = "N", .kernel = floor_kernel, .rule = floor_rule},
     {.name = "ROUND", .args = "N?I", .kernel = round_kernel, .rule = round_rule},
     {.name = "TRUNCATE", .args = "N?I", .kernel = round_kernel, .rule = round_rule},

@@ -156,7 +156,7 @@ static tl_status regexp_kernel(tl_kernel *k)
         status = pattern_for(k, 1, i, &p, &regex);
         if (status == TL_OK && regex != NULL)
             status = tl_regex__find(regex, arg(k, 0, i), 0, groups, 1, &n, &found, k->err);
-        TL_OUT(k, uint8_t)[i] = found;
+        TL_OUT(k, uint8_t)[i] = found && arg(k, 1, i).len > 0; /* the empty pattern matches nothing */
     }
     tl_regex__free(p.own);
     return status;
@@ -234,22 +234,45 @@ static tl_status append_literal(tl_buf *out, uint8_t c)
     return tl_buf_append_byte(out, c);
 }
 
+/* Java's `.`: no end of a line. */
+#define ANY_CHARACTER "[^\\n\\r\\x{85}\\x{2028}\\x{2029}]"
+
+/** Whether the escape character (empty: none) stands at byte i. */
+static bool is_escape(tl_bytes_view pattern, size_t i, tl_bytes_view escape)
+{
+    return escape.len > 0 && pattern.len - i >= escape.len && memcmp(pattern.data + i, escape.data, escape.len) == 0;
+}
+
+/** [:ALPHA:] inside a class: pcre2 wants small letters. *i is at its `[`, afterwards at its last byte. */
+static tl_status posix_class(tl_bytes_view pattern, size_t *i, tl_buf *out)
+{
+    for (;; (*i)++) {
+        uint8_t c = pattern.data[*i];
+        TL_TRY(tl_buf_append_byte(out, c >= 'A' && c <= 'Z' ? (uint8_t)(c | 0x20) : c));
+        if (*i + 1 == pattern.len || c == ']')
+            return TL_OK;
+    }
+}
+
 /** SQL's regular expression as one of pcre2 that must match the whole text. */
-static tl_status similar_to_regex(tl_bytes_view pattern, int escape, tl_buf *out)
+static tl_status similar_to_regex(tl_bytes_view pattern, tl_bytes_view escape, tl_buf *out)
 {
     TL_TRY(tl_buf_append_str(out, "\\A(?:"));
     bool in_class = false;
     for (size_t i = 0; i < pattern.len; i++) {
         uint8_t c = pattern.data[i];
-        if (escape >= 0 && c == (uint8_t)escape && i + 1 < pattern.len) {
-            TL_TRY(append_literal(out, pattern.data[++i]));
+        if (is_escape(pattern, i, escape) && i + escape.len < pattern.len) {
+            i += escape.len;
+            TL_TRY(append_literal(out, pattern.data[i]));
+        } else if (in_class && c == '[' && i + 1 < pattern.len && pattern.data[i + 1] == ':') {
+            TL_TRY(posix_class(pattern, &i, out));
         } else if (in_class) {
             in_class = c != ']';
             TL_TRY(tl_buf_append_byte(out, c));
         } else if (c == '%') {
             TL_TRY(tl_buf_append_str(out, "(?s:.*)"));
         } else if (c == '_') {
-            TL_TRY(tl_buf_append_str(out, "(?s:.)"));
+            TL_TRY(tl_buf_append_str(out, ANY_CHARACTER));
         } else if (c == '.' || c == '^' || c == '$' || c == '\\') {
             TL_TRY(append_literal(out, c));
         } else {
@@ -281,21 +304,25 @@ static void like_release(void *aux)
     tl_free(l);
 }
 
-static tl_status like_to_regex(tl_bytes_view pattern, int escape, tl_buf *out, tl_error *err)
+static tl_status like_to_regex(tl_bytes_view pattern, tl_bytes_view escape, tl_buf *out, tl_error *err)
 {
-    if (tl_buf_append_str(out, "\\A(?s:") != TL_OK)
+    if (tl_buf_append_str(out, "\\A(?:") != TL_OK)
         return tl_nomem(err, "pattern");
     for (size_t i = 0; i < pattern.len; i++) {
         uint8_t c = pattern.data[i];
         tl_status status;
-        if (escape >= 0 && c == (uint8_t)escape) {
-            uint8_t next = i + 1 < pattern.len ? pattern.data[i + 1] : 0;
-            if (next != '%' && next != '_' && next != (uint8_t)escape)
+        if (is_escape(pattern, i, escape)) {
+            size_t next = i + escape.len;
+            bool good = next < pattern.len && (pattern.data[next] == '%' || pattern.data[next] == '_' || is_escape(pattern, next, escape));
+            if (!good)
                 return tl_error_set(err, TL_E_INVALID, "Invalid escape sequence '%.*s', %zu", (int)TL_MIN(pattern.len, 200), (const char *)pattern.data, i);
-            status = append_literal(out, next);
-            i++;
+            status = append_literal(out, pattern.data[next]);
+            if (is_escape(pattern, next, escape))
+                for (size_t k = 1; k < escape.len && status == TL_OK; k++)
+                    status = append_literal(out, pattern.data[++next]);
+            i = next;
         } else {
-            status = c == '%' ? tl_buf_append_str(out, ".*") : c == '_' ? tl_buf_append_byte(out, '.') : append_literal(out, c);
+            status = c == '%' ? tl_buf_append_str(out, "(?s:.*)") : c == '_' ? tl_buf_append_str(out, ANY_CHARACTER) : append_literal(out, c);
         }
         if (status != TL_OK)
             return tl_nomem(err, "pattern");
@@ -304,16 +331,14 @@ static tl_status like_to_regex(tl_bytes_view pattern, int escape, tl_buf *out, t
 }
 
 /** Patterns of the forms x, x%, %x and %x% without other wild cards; *simple false: it is none of these. */
-static tl_status simple_like(tl_bytes_view p, int escape, like *l, bool *simple)
+static tl_status simple_like(tl_bytes_view p, tl_bytes_view escape, like *l, bool *simple)
 {
     *simple = false;
     bool front = p.len > 0 && p.data[0] == '%', back = p.len > (size_t)front && p.data[p.len - 1] == '%';
     size_t from = front, to = p.len - back;
     for (size_t i = from; i < to; i++)
-        if (p.data[i] == '%' || p.data[i] == '_' || (escape >= 0 && p.data[i] == (uint8_t)escape))
+        if (p.data[i] == '%' || p.data[i] == '_' || is_escape(p, i, escape))
             return TL_OK;
-    if (back && escape >= 0 && to > from && p.data[to - 1] == (uint8_t)escape)
-        return TL_OK;
     *simple = true;
     l->kind = front ? (back ? LIKE_CONTAINS : LIKE_SUFFIX) : back ? LIKE_PREFIX : LIKE_EQUAL;
     if (front && to == from && !back)
@@ -321,8 +346,10 @@ static tl_status simple_like(tl_bytes_view p, int escape, like *l, bool *simple)
     return tl_buf_append(&l->text, p.data + from, to - from);
 }
 
-static tl_status like_compile(tl_bytes_view pattern, int escape, bool similar, like **out, tl_error *err)
+static tl_status like_compile(tl_bytes_view pattern, tl_bytes_view escape, bool similar, like **out, tl_error *err)
 {
+    if (escape.len > 0 && tl_text__char_bytes(escape.data, escape.data + escape.len) != escape.len)
+        return tl_error_set(err, TL_E_INVALID, "Invalid escape character '%.*s'", (int)TL_MIN(escape.len, 200), (const char *)escape.data);
     like *l = tl_calloc(1, sizeof *l);
     if (l == NULL)
         return tl_nomem(err, "pattern");
@@ -367,19 +394,13 @@ static tl_status like_matches(const like *l, tl_bytes_view v, bool *out, tl_erro
     }
 }
 
-static int escape_of(const tl_column *escape, int64_t i)
-{
-    tl_bytes_view v = tl_col_bytes(escape, i);
-    return v.len == 1 ? v.data[0] : -1;
-}
-
 static tl_status like_prepare(const tl_sql_function *fn, const tl_type *type, const tl_column *const *args, int32_t n, void **aux, tl_error *err)
 {
     (void)type;
     if (args[1] == NULL || tl_col_is_null(args[1], 0) || (n > 2 && (args[2] == NULL || tl_col_is_null(args[2], 0))))
         return TL_OK;
     like *l;
-    TL_TRY(like_compile(tl_col_bytes(args[1], 0), n > 2 ? escape_of(args[2], 0) : -1, fn->name[0] == 'S', &l, err));
+    TL_TRY(like_compile(tl_col_bytes(args[1], 0), n > 2 ? tl_col_bytes(args[2], 0) : (tl_bytes_view){NULL, 0}, fn->name[0] == 'S', &l, err));
     *aux = l;
     return TL_OK;
 }
@@ -395,7 +416,7 @@ static tl_status like_kernel(tl_kernel *k)
         if (l == NULL) {
             like_release(own);
             own = NULL;
-            int escape = k->n_args > 2 ? escape_of(k->args[2].col, tl_vec_row(&k->args[2], i)) : -1;
+            tl_bytes_view escape = k->n_args > 2 ? arg(k, 2, i) : (tl_bytes_view){NULL, 0};
             status = like_compile(arg(k, 1, i), escape, k->fn->name[0] == 'S', &own, k->err);
             l = own;
         }
@@ -413,6 +434,6 @@ const tl_sql_function tl_fn_regex[] = {
     {.name = "SIMILAR TO", .args = "SS?S", .result = "B", .kernel = like_kernel, .flags = TL_FN_SLOW | TL_FN_CAN_FAIL, .prepare = like_prepare, .release = like_release},
     {.name = "REGEXP", .args = "SS", .result = "B", .kernel = regexp_kernel, .flags = TL_FN_SLOW | TL_FN_CAN_FAIL, .prepare = prepare_regex, .release = release_regex},
     {.name = "REGEXP_EXTRACT", .args = "SS?I", .result = "S?", .kernel = regexp_extract_kernel, .flags = TL_FN_SLOW | TL_FN_CAN_FAIL, .prepare = prepare_regex, .release = release_regex},
-    {.name = "REGEXP_REPLACE", .args = "SSS", .result = "S?", .kernel = regexp_replace_kernel, .flags = TL_FN_SLOW | TL_FN_CAN_FAIL, .prepare = prepare_regex, .release = release_regex},
+    {.name = "REGEXP_REPLACE", .args = "SSS", .result = "S", .kernel = regexp_replace_kernel, .flags = TL_FN_SLOW | TL_FN_CAN_FAIL, .prepare = prepare_regex, .release = release_regex},
     {.name = NULL},
 };

@@ -91,9 +91,7 @@ static tl_status octet_length_kernel(tl_kernel *k)
 /** Character number (from 1) of the first `needle` from character `from` on, 0 if there is none. */
 static int32_t place_of(tl_bytes_view needle, tl_bytes_view text, int64_t from)
 {
-    if (from < 1)
-        return 0;
-    size_t at = tl_text__find(text, needle, tl_text__offset(text, from - 1));
+    size_t at = tl_text__find(text, needle, tl_text__offset(text, TL_MAX(from, 1) - 1));
     return at == SIZE_MAX ? 0 : (int32_t)tl_text__length((tl_bytes_view){text.data, at}) + 1;
 }
 
@@ -291,9 +289,9 @@ static tl_bytes_view characters(tl_bytes_view v, int64_t from, int64_t count)
 
 static tl_status substring_row(tl_kernel *k, int64_t i, bool *is_null)
 {
-    (void)is_null;
     tl_bytes_view v = arg(k, 0, i);
     int64_t position = int_arg(k, 1, i), count = k->n_args > 2 ? int_arg(k, 2, i) : INT32_MAX;
+    *is_null = count < 0;
     if (count <= 0)
         return TL_OK;
     int64_t start = position > 0 ? position - 1 : 0;
@@ -377,7 +375,7 @@ static tl_status units_of(tl_kernel *k, tl_bytes_view v, units *out)
     return tl_text__to_utf16(v, &out->data, &out->n) == TL_OK ? TL_OK : nomem(k);
 }
 
-/** OVERLAY(s PLACING r FROM start [FOR length]); a start outside leaves the text. */
+/** OVERLAY(s PLACING r FROM start [FOR length]); a start outside leaves the text, a length that is none takes all behind it. */
 static tl_status overlay_row(tl_kernel *k, int64_t i, bool *is_null)
 {
     (void)is_null;
@@ -390,11 +388,11 @@ static tl_status overlay_row(tl_kernel *k, int64_t i, bool *is_null)
     if (status == TL_OK && (start <= 0 || start > (int64_t)s.n)) {
         status = tl_text__append_utf16(&k->text, s.data, s.n);
     } else if (status == TL_OK) {
-        size_t from = (size_t)(start - 1), to = length < 0 || (int64_t)from + length > (int64_t)s.n ? s.n : from + (size_t)length;
+        size_t from = (size_t)(start - 1), to = length <= 0 || (int64_t)from + length > (int64_t)s.n ? s.n : from + (size_t)length;
         status = tl_text__append_utf16(&k->text, s.data, from);
         if (status == TL_OK)
             status = tl_buf_append(&k->text, with.data, with.len);
-        if (status == TL_OK && length >= 0)
+        if (status == TL_OK)
             status = tl_text__append_utf16(&k->text, s.data + to, s.n - to);
     }
     tl_free(s.data);
@@ -448,6 +446,46 @@ static tl_status pad_kernel(tl_kernel *k)
     return tl_kernel_text_rows(k, pad_row);
 }
 
+/* ---- types of results ---- */
+
+static bool any_nullable(tl_expr *const *args, int32_t n)
+{
+    bool nullable = false;
+    for (int32_t i = 0; i < n; i++)
+        nullable = nullable || args[i]->type->nullable;
+    return nullable;
+}
+
+/** No longer than the first argument. */
+static tl_status trim_rule(tl_binder *b, const tl_sql_function *fn, tl_expr **args, int32_t n, const tl_type **out)
+{
+    (void)fn;
+    return tl_bind__simple_type(b, TL_VARCHAR, any_nullable(args, n), args[0]->type->length, 0, out);
+}
+
+/** The same, and always nullable: a length below zero gives NULL. */
+static tl_status part_rule(tl_binder *b, const tl_sql_function *fn, tl_expr **args, int32_t n, const tl_type **out)
+{
+    (void)fn;
+    (void)n;
+    return tl_bind__simple_type(b, TL_VARCHAR, true, args[0]->type->length, 0, out);
+}
+
+/** As long as both together. */
+static tl_status overlay_rule(tl_binder *b, const tl_sql_function *fn, tl_expr **args, int32_t n, const tl_type **out)
+{
+    (void)fn;
+    int64_t length = TL_MIN((int64_t)args[0]->type->length + args[1]->type->length, TL_LENGTH_MAX);
+    return tl_bind__simple_type(b, TL_VARCHAR, any_nullable(args, n), (int32_t)length, 0, out);
+}
+
+static tl_status concat_rule(tl_binder *b, const tl_sql_function *fn, tl_expr **args, int32_t n, const tl_type **out)
+{
+    TL_TRY(overlay_rule(b, fn, args, n, out));
+    bool fixed = args[0]->type->kind == TL_CHAR && args[1]->type->kind == TL_CHAR;
+    return fixed ? tl_bind__simple_type(b, TL_CHAR, (*out)->nullable, (*out)->length, 0, out) : TL_OK;
+}
+
 const tl_sql_function tl_fn_text[] = {
     {.name = "UPPER", .args = "S", .result = "0", .kernel = case_kernel, .flags = TL_FN_SLOW},
     {.name = "LOWER", .args = "S", .result = "0", .kernel = case_kernel, .flags = TL_FN_SLOW},
@@ -461,26 +499,26 @@ const tl_sql_function tl_fn_text[] = {
     {.name = "STARTSWITH", .args = "SS", .result = "B", .kernel = starts_kernel},
     {.name = "ENDSWITH", .args = "SS", .result = "B", .kernel = starts_kernel},
     {.name = "ASCII", .args = "S", .result = "I", .kernel = ascii_kernel},
-    {.name = "CHR", .args = "L", .result = "S", .kernel = chr_kernel},
-    {.name = "||", .args = "SS", .result = "S", .kernel = concat_kernel, .flags = TL_FN_SLOW},
+    {.name = "CHR", .args = "L", .result = "S?", .kernel = chr_kernel},
+    {.name = "||", .args = "SS", .rule = concat_rule, .kernel = concat_kernel, .flags = TL_FN_SLOW},
     {.name = "||", .args = "YY", .result = "Y", .kernel = concat_kernel, .flags = TL_FN_SLOW},
     {.name = "CONCAT", .args = "S*", .result = "S", .kernel = concat_kernel, .flags = TL_FN_SLOW},
     {.name = "CONCAT_WS", .args = "SS*", .result = "S", .kernel = concat_ws_kernel, .flags = TL_FN_NULLS | TL_FN_SLOW},
     {.name = "REPEAT", .args = "SI", .result = "S", .kernel = repeat_kernel, .flags = TL_FN_SLOW | TL_FN_CAN_FAIL},
-    {.name = "REVERSE", .args = "S", .result = "S", .kernel = reverse_kernel, .flags = TL_FN_SLOW},
-    {.name = "TRIM", .args = "S?S", .result = "S", .kernel = trim_kernel, .flags = TL_FN_SLOW},
-    {.name = "TRIM LEADING", .args = "S?S", .result = "S", .kernel = trim_kernel, .flags = TL_FN_SLOW},
-    {.name = "TRIM TRAILING", .args = "S?S", .result = "S", .kernel = trim_kernel, .flags = TL_FN_SLOW},
-    {.name = "BTRIM", .args = "S?S", .result = "S", .kernel = trim_kernel, .flags = TL_FN_SLOW},
-    {.name = "LTRIM", .args = "S?S", .result = "S", .kernel = trim_kernel, .flags = TL_FN_SLOW},
-    {.name = "RTRIM", .args = "S?S", .result = "S", .kernel = trim_kernel, .flags = TL_FN_SLOW},
-    {.name = "SUBSTRING", .args = "SI?I", .result = "S", .kernel = substring_kernel, .flags = TL_FN_SLOW},
-    {.name = "SUBSTR", .args = "SI?I", .result = "S", .kernel = substring_kernel, .flags = TL_FN_SLOW},
-    {.name = "LEFT", .args = "SI", .result = "S", .kernel = left_kernel, .flags = TL_FN_SLOW},
-    {.name = "RIGHT", .args = "SI", .result = "S", .kernel = left_kernel, .flags = TL_FN_SLOW},
+    {.name = "REVERSE", .args = "S", .result = "S?", .kernel = reverse_kernel, .flags = TL_FN_SLOW},
+    {.name = "TRIM", .args = "S?S", .rule = trim_rule, .kernel = trim_kernel, .flags = TL_FN_SLOW},
+    {.name = "TRIM LEADING", .args = "S?S", .rule = trim_rule, .kernel = trim_kernel, .flags = TL_FN_SLOW},
+    {.name = "TRIM TRAILING", .args = "S?S", .rule = trim_rule, .kernel = trim_kernel, .flags = TL_FN_SLOW},
+    {.name = "BTRIM", .args = "S?S", .rule = trim_rule, .kernel = trim_kernel, .flags = TL_FN_SLOW},
+    {.name = "LTRIM", .args = "S?S", .rule = trim_rule, .kernel = trim_kernel, .flags = TL_FN_SLOW},
+    {.name = "RTRIM", .args = "S?S", .rule = trim_rule, .kernel = trim_kernel, .flags = TL_FN_SLOW},
+    {.name = "SUBSTRING", .args = "SI?I", .rule = part_rule, .kernel = substring_kernel, .flags = TL_FN_SLOW},
+    {.name = "SUBSTR", .args = "SI?I", .rule = part_rule, .kernel = substring_kernel, .flags = TL_FN_SLOW},
+    {.name = "LEFT", .args = "SI", .rule = part_rule, .kernel = left_kernel, .flags = TL_FN_SLOW},
+    {.name = "RIGHT", .args = "SI", .rule = part_rule, .kernel = left_kernel, .flags = TL_FN_SLOW},
     {.name = "REPLACE", .args = "SSS", .result = "S", .kernel = replace_kernel, .flags = TL_FN_SLOW},
-    {.name = "OVERLAY", .args = "SSI?I", .result = "S", .kernel = overlay_kernel, .flags = TL_FN_SLOW},
-    {.name = "LPAD", .args = "SIS", .result = "S?", .kernel = pad_kernel, .flags = TL_FN_SLOW | TL_FN_CAN_FAIL},
-    {.name = "RPAD", .args = "SIS", .result = "S?", .kernel = pad_kernel, .flags = TL_FN_SLOW | TL_FN_CAN_FAIL},
+    {.name = "OVERLAY", .args = "SSI?I", .rule = overlay_rule, .kernel = overlay_kernel, .flags = TL_FN_SLOW},
+    {.name = "LPAD", .args = "SIS", .result = "S", .kernel = pad_kernel, .flags = TL_FN_SLOW | TL_FN_CAN_FAIL},
+    {.name = "RPAD", .args = "SIS", .result = "S", .kernel = pad_kernel, .flags = TL_FN_SLOW | TL_FN_CAN_FAIL},
     {.name = NULL},
 };

@@ -34,8 +34,19 @@ static bool split_part(tl_bytes_view v, tl_bytes_view separator, int64_t index, 
 
 static tl_status split_index_row(tl_kernel *k, int64_t i, bool *is_null)
 {
-    tl_bytes_view part;
-    *is_null = !split_part(arg(k, 0, i), arg(k, 1, i), TL_VEC(&k->args[2], int32_t, i), &part);
+    tl_bytes_view part, separator;
+    uint8_t character; /* a number is a character's */
+    if (k->args[1].col->phys == TL_PHYS_BYTES) {
+        separator = arg(k, 1, i);
+    } else {
+        int32_t code = TL_VEC(&k->args[1], int32_t, i);
+        *is_null = code < 0 || code > 127;
+        if (*is_null)
+            return TL_OK;
+        character = (uint8_t)code;
+        separator = (tl_bytes_view){&character, 1};
+    }
+    *is_null = !split_part(arg(k, 0, i), separator, TL_VEC(&k->args[2], int32_t, i), &part);
     if (!*is_null)
         APPEND(k, part.data, part.len);
     return TL_OK;
@@ -201,6 +212,7 @@ static tl_status to_base64_kernel(tl_kernel *k)
 
 static tl_status from_base64_row(tl_kernel *k, int64_t i, bool *is_null)
 {
+    (void)is_null;
     tl_bytes_view v = arg(k, 0, i);
     while (v.len > 0 && v.data[v.len - 1] == '=')
         v.len--;
@@ -208,10 +220,8 @@ static tl_status from_base64_row(tl_kernel *k, int64_t i, bool *is_null)
     int n = 0;
     for (size_t p = 0; p < v.len; p++) {
         const char *digit = v.data[p] != 0 ? strchr(base64_digits, v.data[p]) : NULL;
-        if (digit == NULL) {
-            *is_null = true;
-            return TL_OK;
-        }
+        if (digit == NULL)
+            return tl_error_set(k->err, TL_E_INVALID, "Illegal base64 character %x", v.data[p]);
         bits = bits << 6 | (uint32_t)(digit - base64_digits);
         n += 6;
         if (n >= 8) {
@@ -300,6 +310,7 @@ static tl_status url_encode_kernel(tl_kernel *k)
 static tl_status url_decode_row(tl_kernel *k, int64_t i, bool *is_null)
 {
     tl_bytes_view v = arg(k, 0, i);
+    TL_CLEANUP(tl_buf_deinit) tl_buf bytes = {0};
     for (size_t p = 0; p < v.len; p++) {
         uint8_t c = v.data[p];
         if (c == '%') {
@@ -313,9 +324,10 @@ static tl_status url_decode_row(tl_kernel *k, int64_t i, bool *is_null)
         } else if (c == '+') {
             c = ' ';
         }
-        APPEND(k, &c, 1);
+        if (tl_buf_append_byte(&bytes, c) != TL_OK)
+            return nomem(k);
     }
-    return TL_OK;
+    return tl_text__append_decoded(&k->text, (tl_bytes_view){bytes.data, bytes.len}) == TL_OK ? TL_OK : nomem(k);
 }
 
 static tl_status url_decode_kernel(tl_kernel *k)
@@ -416,10 +428,8 @@ static tl_status decode_row(tl_kernel *k, int64_t i, bool *is_null)
         return unknown_charset(k, arg(k, 1, i));
     if (set >= CHARSET_UTF16BE)
         return decode_utf16(k, v, set);
-    if (set == CHARSET_UTF8) {
-        APPEND(k, v.data, v.len);
-        return TL_OK;
-    }
+    if (set == CHARSET_UTF8)
+        return tl_text__append_decoded(&k->text, v) == TL_OK ? TL_OK : nomem(k);
     for (size_t p = 0; p < v.len; p++)
         if (tl_text__append_char(&k->text, set == CHARSET_ASCII && v.data[p] >= 0x80 ? 0xFFFD : v.data[p]) != TL_OK)
             return nomem(k);
@@ -464,17 +474,18 @@ static tl_status is_kind_kernel(tl_kernel *k)
 }
 
 const tl_sql_function tl_fn_text_parts[] = {
+    {.name = "SPLIT_INDEX", .args = "SII", .result = "S?", .kernel = split_index_kernel, .flags = TL_FN_SLOW},
     {.name = "SPLIT_INDEX", .args = "SSI", .result = "S?", .kernel = split_index_kernel, .flags = TL_FN_SLOW},
     {.name = "PARSE_URL", .args = "SS?S", .result = "S?", .kernel = parse_url_kernel, .flags = TL_FN_SLOW},
     {.name = "TO_BASE64", .args = "S", .result = "S", .kernel = to_base64_kernel, .flags = TL_FN_SLOW},
     {.name = "TO_BASE64", .args = "Y", .result = "S", .kernel = to_base64_kernel, .flags = TL_FN_SLOW},
-    {.name = "FROM_BASE64", .args = "S", .result = "S?", .kernel = from_base64_kernel, .flags = TL_FN_SLOW},
+    {.name = "FROM_BASE64", .args = "S", .result = "S", .kernel = from_base64_kernel, .flags = TL_FN_SLOW | TL_FN_CAN_FAIL},
     {.name = "HEX", .args = "S", .result = "S", .kernel = hex_kernel, .flags = TL_FN_SLOW},
     {.name = "UNHEX", .args = "S", .result = "Y?", .kernel = unhex_kernel, .flags = TL_FN_SLOW},
     {.name = "URL_ENCODE", .args = "S", .result = "S", .kernel = url_encode_kernel, .flags = TL_FN_SLOW},
     {.name = "URL_DECODE", .args = "S", .result = "S?", .kernel = url_decode_kernel, .flags = TL_FN_SLOW},
-    {.name = "ENCODE", .args = "SS", .result = "Y", .kernel = encode_kernel, .flags = TL_FN_SLOW | TL_FN_CAN_FAIL},
-    {.name = "DECODE", .args = "YS", .result = "S", .kernel = decode_kernel, .flags = TL_FN_SLOW | TL_FN_CAN_FAIL},
+    {.name = "ENCODE", .args = "SS", .result = "Y?", .kernel = encode_kernel, .flags = TL_FN_SLOW | TL_FN_CAN_FAIL},
+    {.name = "DECODE", .args = "YS", .result = "S?", .kernel = decode_kernel, .flags = TL_FN_SLOW | TL_FN_CAN_FAIL},
     {.name = "IS_ALPHA", .args = "S", .result = "B!", .kernel = is_kind_kernel, .flags = TL_FN_NULLS},
     {.name = "IS_DIGIT", .args = "S", .result = "B!", .kernel = is_kind_kernel, .flags = TL_FN_NULLS},
     {.name = "IS_DECIMAL", .args = "S", .result = "B!", .kernel = is_kind_kernel, .flags = TL_FN_NULLS},

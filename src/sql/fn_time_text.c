@@ -295,8 +295,8 @@ static tl_status to_timestamp_ltz_rule(tl_binder *b, const tl_sql_function *fn, 
 #define FORMAT .prepare = prepare_format, .release = release_format, .flags = TL_FN_CAN_FAIL
 
 const tl_sql_function tl_fn_time_text[] = {
-    {.name = "DATE_FORMAT", .args = "TS", .result = "S", .kernel = date_format_kernel, FORMAT},
-    {.name = "DATE_FORMAT", .args = "ZS", .result = "S", .kernel = date_format_kernel, FORMAT},
+    {.name = "DATE_FORMAT", .args = "TS", .result = "S?", .kernel = date_format_kernel, FORMAT},
+    {.name = "DATE_FORMAT", .args = "ZS", .result = "S?", .kernel = date_format_kernel, FORMAT},
     {.name = "DATE_FORMAT", .args = "SS", .result = "S?", .kernel = date_format_text_kernel, FORMAT},
     {.name = "FROM_UNIXTIME", .args = "L?S", .result = "S?", .kernel = from_unixtime_kernel, FORMAT},
     {.name = "CONVERT_TZ", .args = "SSS", .result = "S?", .kernel = convert_tz_kernel, .prepare = prepare_default, .release = release_format},
