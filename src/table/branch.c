@@ -112,6 +112,24 @@ static tl_status require_branch(tl_table *table, const char *name, tl_error *err
     return there ? TL_OK : tl_error_set(err, TL_E_NOT_FOUND, "Branch name '%s' doesn't exist.", name);
 }
 
+/*
+ * In one step it is no branch any more, whatever becomes of its files: half of them would read as a branch without rows. What a
+ * crash leaves under the other name is found by who looks for orphans.
+ */
+static tl_status remove_branch(tl_table *table, const char *dir, tl_error *err)
+{
+    char uuid[37];
+    tl_uuid(uuid);
+    TL_CLEANUP(tl_freep) char *parent = tl_strf("%s/branch", table->path);
+    TL_CLEANUP(tl_freep) char *gone = tl_strf("%s/branch/.dropped-%s", table->path, uuid);
+    if (parent == NULL || gone == NULL)
+        return tl_nomem(err, "path");
+    TL_TRY(tl_fs_rename(table->fs, dir, gone, /* replace= */ false, err));
+    TL_TRY(table->fs->ops->sync_dir(table->fs, parent, err)); /* before files go that the old name would need */
+    (void)tl_fs_remove_all(table->fs, gone, NULL);            /* see above */
+    return TL_OK;
+}
+
 tl_status tl_table_delete_branch(tl_table *table, const char *name, tl_error *err)
 {
     TL_TRY(tl_table__require_data(table, "delete branches of it", err));
@@ -121,7 +139,7 @@ tl_status tl_table_delete_branch(tl_table *table, const char *name, tl_error *er
         return tl_error_set(err, TL_E_INVALID, "can not delete the fallback branch. branchName to be deleted is %s.", name);
     TL_CLEANUP(tl_freep) char *dir = NULL;
     TL_TRY(branch_dir(table, name, &dir, err));
-    return tl_fs_remove_all(table->fs, dir, err);
+    return remove_branch(table, dir, err);
 }
 
 tl_status tl_table_rename_branch(tl_table *table, const char *from, const char *to, tl_error *err)
