@@ -153,6 +153,68 @@ tl_status tl_table_plan_at(tl_table *table, int64_t snapshot_id, const tl_scan_s
     return TL_OK;
 }
 
+/* ---- changes read as rows ---- */
+
+/* Without its kind a row that was taken back would look like one that is there. */
+typedef struct adds_reader {
+    tl_reader base;
+    tl_reader *changes;
+} adds_reader;
+
+static tl_status drop_retracts(tl_batch *batch, tl_batch **out, tl_error *err)
+{
+    int64_t n = 0;
+    TL_CLEANUP(tl_batch_freep) tl_batch *owned = batch;
+    if (batch->row_kind == NULL) {
+        *out = TL_STEAL(owned);
+        return TL_OK;
+    }
+    TL_CLEANUP(tl_freep) uint32_t *rows = tl_alloc((size_t)(batch->n_rows + 1) * sizeof *rows);
+    if (rows == NULL)
+        return tl_nomem(err, "row kinds");
+    for (int64_t i = 0; i < batch->n_rows; i++) {
+        rows[n] = (uint32_t)i;
+        n += !tl_kind_is_retract(batch->row_kind[i]);
+    }
+    if (n == batch->n_rows)
+        *out = TL_STEAL(owned);
+    else
+        TL_TRY(tl_batch_gather(batch, rows, n, out, err));
+    tl_free((*out)->row_kind);
+    (*out)->row_kind = NULL;
+    return TL_OK;
+}
+
+static tl_status adds_next(tl_reader *reader, tl_batch **out, tl_error *err)
+{
+    tl_batch *batch = NULL;
+    TL_TRY(tl_reader_next(((adds_reader *)reader)->changes, &batch, err));
+    *out = NULL;
+    return batch == NULL ? TL_OK : drop_retracts(batch, out, err);
+}
+
+static void adds_free(tl_reader *reader)
+{
+    tl_reader_free(((adds_reader *)reader)->changes);
+    tl_type_unref(reader->type);
+    tl_free(reader);
+}
+
+static const tl_reader_ops adds_ops = {adds_next, adds_free};
+
+static tl_status only_adds(tl_reader *changes, tl_reader **out, tl_error *err)
+{
+    adds_reader *r = tl_calloc(1, sizeof *r);
+    if (r == NULL) {
+        tl_reader_free(changes);
+        return tl_nomem(err, "read");
+    }
+    r->base = (tl_reader){&adds_ops, tl_type_ref(changes->type)};
+    r->changes = changes;
+    *out = &r->base;
+    return TL_OK;
+}
+
 /* ---- reading splits ---- */
 
 /* A file whose number of deletes is not known (written by an old release) may hold some: it is merged, which drops them. */
@@ -178,6 +240,13 @@ static tl_status read_data_split(tl_table *table, const tl_split *split, const t
                                 .with_seq = tl_audit_wants_seq(table),
                                 .vectors = split->vectors};
     tl_bytes_view partition = tl_bytes_view_of(split->partition);
+    if (table->n_keys > 0 && !keep_deletes && !spec->with_kinds && (split->streaming || split->kind != TL_SPLIT_DATA)) {
+        tl_scan_spec with_kinds = *spec;
+        with_kinds.with_kinds = true;
+        tl_reader *changes = NULL;
+        TL_TRY(read_data_split(table, split, &with_kinds, /* keep_deletes= */ false, &changes, err));
+        return only_adds(changes, out, err);
+    }
     if (split->kind != TL_SPLIT_DATA)
         return tl_table__read_changes(table, split, &read, out, err);
     if (split->streaming || table->n_keys == 0)

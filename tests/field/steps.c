@@ -420,7 +420,8 @@ static tl_status expire_step(run *r, const char *rest)
     tidelake_table *table;
     int expired;
     TL_TRY(field_open_table(r, "", NULL, 0, &table));
-    tl_status status = tidelake_expire(table, strtoll(rest, NULL, 10), 1, 0, &expired, &r->err);
+    int64_t kept = strtoll(rest, NULL, 10);
+    tl_status status = tidelake_expire(table, kept, kept, /* retain_ms= */ 0, &expired, &r->err);
     tidelake_table_close(table);
     return status;
 }
