@@ -301,9 +301,21 @@ static tl_status open_table(tl_catalog *catalog, const char *db, const char *nam
     return TL_OK;
 }
 
-tl_status tl_table_open(tl_catalog *catalog, const char *db, const char *name, const tl_options *dynamic, tl_table **out, tl_error *err)
+tl_status tl_table__open_one(tl_catalog *catalog, const char *db, const char *name, const tl_options *dynamic, tl_table **out, tl_error *err)
 {
     return open_table(catalog, db, name, dynamic, /* streaming= */ false, out, err);
+}
+
+tl_status tl_table_open(tl_catalog *catalog, const char *db, const char *name, const tl_options *dynamic, tl_table **out, tl_error *err)
+{
+    TL_CLEANUP(tl_table_freep) tl_table *table = NULL;
+    TL_TRY(tl_table__open_one(catalog, db, name, dynamic, &table, err));
+    if (table->config != NULL) { /* metadata is that of the table's own branch */
+        char full[256];
+        TL_TRY(tl_error_wrap(err, tl_table__open_other_branch(table, dynamic, err), "table %s", tl_table__full_name(table, full)));
+    }
+    *out = TL_STEAL(table);
+    return TL_OK;
 }
 
 tl_status tl_table_open_streaming(tl_catalog *catalog, const char *db, const char *name, const tl_options *dynamic, tl_table **out,
@@ -316,6 +328,7 @@ void tl_table_free(tl_table *table)
 {
     if (table == NULL)
         return;
+    tl_table_free(table->other);
     tl_lsm_config_unref(table->config);
     for (size_t i = 0; i < table->n_schemas; i++)
         tl_table_schema_unref(table->schemas[i]);

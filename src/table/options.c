@@ -240,8 +240,8 @@ static const tl_option_def options[] = {
     {"lookup-compact", "enum", "radical", E, "How eagerly level 0 is compacted in lookup mode.", false, NULL},
     {"lookup-compact.max-interval", "integer", NULL, E, "Most compaction rounds that the gentle mode lets pass.", false, NULL},
     {"file-operation.thread-num", "integer", NULL, N, "Threads that remove files.", false, "delete-file.thread-num"},
-    {"scan.fallback-branch", "string", NULL, R, "Branch that partitions are read from if the table lacks them.", false, NULL},
-    {"scan.primary-branch", "string", NULL, R, "Branch that is read first.", false, NULL},
+    {"scan.fallback-branch", "string", NULL, E, "Branch that partitions are read from if the table lacks them.", false, NULL},
+    {"scan.primary-branch", "string", NULL, E, "Branch that is read first.", false, NULL},
     {"async-file-write", "boolean", "true", N, "Write files in a thread of their own.", false, NULL},
     {"manifest.delete-file-drop-stats", "boolean", "false", N, "Leave statistics out of DELETE entries.", false, NULL},
     {"data-file.thin-mode", "boolean", "false", E, "Leave the copies of key columns out of data files.", false, NULL},
@@ -359,8 +359,6 @@ static const struct {
     const char *feature;
 } features[] = {
     {"data-evolution.", "data evolution"},
-    {"scan.fallback-branch", "fallback branch"},
-    {"scan.primary-branch", "fallback branch"},
     {"lookup.remote-file.", "look-up files beside data files"},
     {"blob", "blobs"},
     {"vector", "vectors"},

@@ -101,7 +101,7 @@ static tl_status plan_diff(tl_table *table, const tl_read_point *point, tl_pool 
     return status;
 }
 
-static tl_status plan(tl_table *table, const tl_predicate *pred, tl_pool *pool, tl_splits *out, tl_error *err)
+tl_status tl_table__plan_one(tl_table *table, const tl_predicate *pred, tl_pool *pool, tl_splits *out, tl_error *err)
 {
     tl_read_point point;
     TL_TRY(tl_table__read_point(table, &point, err));
@@ -127,7 +127,8 @@ tl_status tl_table_plan(tl_table *table, const tl_scan_spec *spec, tl_splits *ou
     TL_CLEANUP(tl_predicate_freep) tl_predicate *pred = NULL;
     if (tl_table__is_audit(table))
         TL_TRY(tl_audit_data_spec(table, spec, &data_spec, &columns, &pred, err));
-    tl_status status = plan(table, data_spec.predicate, spec->pool, &splits, err);
+    tl_status status = table->other == NULL ? tl_table__plan_one(table, data_spec.predicate, spec->pool, &splits, err)
+                                            : tl_table__plan_both(table, data_spec.predicate, spec->pool, &splits, err);
     if (status != TL_OK) {
         tl_splits_deinit(&splits);
         return tl_error_wrap(err, status, "table %s", tl_table__full_name(table, name));
@@ -259,6 +260,8 @@ static tl_status read_data_split(tl_table *table, const tl_split *split, const t
 tl_status tl_table_read_split(tl_table *table, const tl_split *split, const tl_scan_spec *spec, tl_reader **out, tl_error *err)
 {
     char name[256];
+    if (split->other_branch && table->other != NULL)
+        table = table->other;
     if (table->config == NULL)
         return tl_error_set(err, TL_E_INVALID, "%s$%s has no splits", tl_table__full_name(table, name), table->system->name);
     if (!tl_table__is_audit(table))

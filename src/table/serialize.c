@@ -222,8 +222,9 @@ tl_status tl_split_serialize(const tl_split *split, const char *bucket_path, tl_
     if (put_total(split->total_buckets, out) != TL_OK || put_i32(out, 0) != TL_OK || tl_buf_append_byte(out, 0) != TL_OK)
         return tl_nomem(err, "split");
     TL_TRY(put_files(&split->files, out, err));
-    uint8_t tail[3] = {0, split->streaming, split->raw};
-    return tl_buf_append(out, tail, sizeof tail) == TL_OK ? TL_OK : tl_nomem(err, "split");
+    /* The last is there only for splits of the other branch (Java: FallbackDataSplit). */
+    uint8_t tail[4] = {0, split->streaming, split->raw, 1};
+    return tl_buf_append(out, tail, split->other_branch ? 4 : 3) == TL_OK ? TL_OK : tl_nomem(err, "split");
 }
 
 tl_status tl_commit_message_serialize(const tl_commit_message *msg, tl_buf *out, tl_error *err)
@@ -499,6 +500,8 @@ static tl_status read_split(input *in, tl_split *out, tl_error *err)
     out->streaming = flag != 0;
     TL_TRY(get_u8(in, &flag, err));
     out->raw = flag != 0;
+    out->other_branch = in->end - in->p == 1 && *in->p == 1;
+    in->p += out->other_branch;
     return at_end(in, err);
 }
 

@@ -102,6 +102,7 @@ typedef struct tl_split {
     tl_file_list files;
     bool raw;       /* files can be read one after the other, without merging */
     bool streaming; /* rows are changes */
+    bool other_branch; /* the files are those of the branch that scan.fallback-branch or scan.primary-branch names */
     /** CHANGES: what an overwrite replaced (before_files, as -U and -D reversed) and what it wrote; DIFF: the difference of two states. */
     enum { TL_SPLIT_DATA, TL_SPLIT_CHANGES, TL_SPLIT_DIFF } kind;
     tl_file_list before_files; /* not of DATA */

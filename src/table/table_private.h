@@ -71,6 +71,8 @@ struct tl_table {
     int32_t n_buckets; /* option `bucket` */
     tl_bucket_function bucket_function;
     bool travelled; /* the options name a snapshot, a tag or a time */
+    tl_table *other; /* the branch that is read, too (other_branch.c); NULL: none. Owned */
+    bool other_is_first;
 
     pthread_mutex_t lock;
     /* guarded by lock */
@@ -80,6 +82,13 @@ struct tl_table {
     int64_t last_identifier;
 };
 
+/** A table without its other branch. */
+tl_status tl_table__open_one(tl_catalog *catalog, const char *db, const char *name, const tl_options *dynamic, tl_table **out, tl_error *err);
+/** The branch that the options name, if there is one: becomes table->other. */
+tl_status tl_table__open_other_branch(tl_table *table, const tl_options *dynamic, tl_error *err);
+/** Splits of the table's own branch (read.c), and of both. */
+tl_status tl_table__plan_one(tl_table *table, const tl_predicate *pred, tl_pool *pool, tl_splits *out, tl_error *err);
+tl_status tl_table__plan_both(tl_table *table, const tl_predicate *pred, tl_pool *pool, tl_splits *out, tl_error *err);
 /** "DB.NAME" for messages. */
 const char *tl_table__full_name(const tl_table *table, char out[256]);
 /** Schema by id; cached in the table, borrowed until it is closed. */

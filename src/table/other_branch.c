@@ -1,0 +1,160 @@
+/*
+ * Tables that read from two branches (`scan.fallback-branch`, `scan.primary-branch`): a partition that the first of the two has is
+ * read from it, all others from the second. What is written goes to the table's own branch. Java: FallbackReadFileStoreTable.
+ */
+#include "table/table_private.h"
+
+static const char *branch_name(const tl_table *table)
+{
+    return table->branch == NULL ? "main" : table->branch;
+}
+
+/* ---- opening ---- */
+
+/* The snapshot of the other branch at the time of the one that is asked for here; the first if it is younger. */
+static tl_status translate_snapshot(const tl_table *table, const tl_paths *other, tl_options *dynamic, tl_error *err)
+{
+    const char *text = tl_options_get(dynamic, "scan.snapshot-id");
+    if (text == NULL)
+        return TL_OK;
+    char number[32];
+    int64_t id = 0;
+    TL_CLEANUP(tl_snapshot_freep) tl_snapshot *mine = NULL;
+    TL_CLEANUP(tl_snapshot_freep) tl_snapshot *theirs = NULL;
+    TL_TRY(tl_table__option_int(dynamic, "scan.snapshot-id", 0, &id, err));
+    TL_TRY(tl_snapshot_read(table->fs, &table->paths, id, &mine, err));
+    tl_status status = tl_table__at_or_before(table->fs, other, mine->time_ms, &theirs, err);
+    if (status != TL_OK && status != TL_E_NOT_FOUND)
+        return status;
+    snprintf(number, sizeof number, "%lld", theirs == NULL ? 1LL : (long long)theirs->id);
+    return tl_options_set(dynamic, "scan.snapshot-id", number) == TL_OK ? TL_OK : tl_nomem(err, "options");
+}
+
+static tl_status dynamic_options(const tl_table *table, const tl_paths *other, const tl_options *given, tl_options *out, tl_error *err)
+{
+    if (given == NULL)
+        return TL_OK;
+    if (tl_options_dup(given, out) != TL_OK)
+        return tl_nomem(err, "options");
+    tl_options_remove(out, "bucket"); /* the branches may well have different ones */
+    tl_options_remove(out, "branch");
+    tl_options_remove(out, "scan.fallback-branch");
+    tl_options_remove(out, "scan.primary-branch");
+    return translate_snapshot(table, other, out, err);
+}
+
+tl_status tl_table__open_other_branch(tl_table *table, const tl_options *dynamic, tl_error *err)
+{
+    const tl_options *opts = &table->schema->options;
+    const char *fallback = tl_options_get(opts, "scan.fallback-branch"), *primary = tl_options_get(opts, "scan.primary-branch");
+    bool first = fallback == NULL || *fallback == '\0';
+    const char *branch = first ? primary : fallback;
+    if (branch == NULL || *branch == '\0')
+        return TL_OK;
+    TL_CLEANUP(tl_table_schema_unrefp) tl_table_schema *schema = NULL;
+    tl_paths paths = {.table = table->path, .branch = strcmp(branch, "main") == 0 ? NULL : branch};
+    tl_status status = tl_schema_latest(table->fs, &paths, &schema, err);
+    if (status == TL_E_NOT_FOUND)
+        return TL_OK; /* the reference goes on without it, too */
+    TL_TRY(status);
+    tl_options theirs = {0};
+    TL_CLEANUP(tl_freep) char *name = tl_strf("%s$branch_%s%s%s", table->name, branch, table->system == NULL ? "" : "$",
+                                              table->system == NULL ? "" : table->system->name);
+    status = name == NULL ? tl_nomem(err, "branch") : dynamic_options(table, &paths, dynamic, &theirs, err);
+    if (status == TL_OK)
+        status = tl_table__open_one(table->catalog, table->db, name, &theirs, &table->other, err);
+    tl_options_deinit(&theirs);
+    TL_TRY(tl_error_wrap(err, status, "branch '%s'", branch));
+    table->other_is_first = first;
+    return TL_OK;
+}
+
+/* ---- planning ---- */
+
+/* Partitions of the first branch, whatever values they have: a partition that it has is complete. */
+static tl_status list_partitions(tl_table *table, const tl_snapshot *snap, tl_pool *pool, tl_map *out, tl_error *err)
+{
+    static char present;
+    if (snap == NULL)
+        return TL_OK;
+    tl_entries entries = {0};
+    tl_scan scan;
+    tl_scan_init(&scan, TL_SCAN_ALL, snap);
+    scan.pool = pool;
+    tl_status status = tl_table__scan(table, &scan, &entries, err);
+    for (size_t i = 0; status == TL_OK && i < entries.n; i++) {
+        tl_bytes p = entries.items[i].partition;
+        if (tl_map_put(out, p.data, p.len, &present, NULL) != TL_OK)
+            status = tl_nomem(err, "partitions");
+    }
+    tl_entries_deinit(&entries);
+    return status;
+}
+
+/* Splits of partitions that the first branch lacks go over to `out`; both lists are left sound. */
+static tl_status take_remaining(tl_splits *second, const tl_map *complete, tl_splits *out, tl_error *err)
+{
+    tl_split *grown = tl_realloc(out->items, (out->n + second->n + 1) * sizeof *grown);
+    if (grown == NULL)
+        return tl_nomem(err, "splits");
+    out->items = grown;
+    out->cap = out->n + second->n + 1;
+    size_t kept = 0;
+    for (size_t i = 0; i < second->n; i++) {
+        tl_split *split = &second->items[i];
+        if (tl_map_get(complete, split->partition.data, split->partition.len) == NULL)
+            out->items[out->n++] = *split;
+        else
+            second->items[kept++] = *split;
+    }
+    second->n = kept;
+    return TL_OK;
+}
+
+static void mark(tl_splits *splits, bool other_branch)
+{
+    for (size_t i = 0; i < splits->n; i++)
+        splits->items[i].other_branch = other_branch;
+}
+
+/* Asked when rows are read: what is written concerns one branch only. */
+static tl_status check_types(const tl_table *table, const tl_table *other, tl_error *err)
+{
+    const tl_type *a = table->schema->row_type, *b = other->schema->row_type;
+    bool same = a->n_fields == b->n_fields;
+    for (int32_t i = 0; same && i < a->n_fields; i++)
+        same = tl_type_equal(a->fields[i].type, b->fields[i].type, /* with_nullable= */ false);
+    return same ? TL_OK
+                : tl_error_set(err, TL_E_INVALID, "Branch %s and %s does not have the same row type.", branch_name(table), branch_name(other));
+}
+
+tl_status tl_table__plan_both(tl_table *table, const tl_predicate *pred, tl_pool *pool, tl_splits *out, tl_error *err)
+{
+    tl_table *first = table->other_is_first ? table->other : table, *second = table->other_is_first ? table : table->other;
+    tl_read_point point;
+    tl_splits splits = {0}, rest = {0};
+    tl_map complete = {0};
+    TL_TRY(check_types(table, table->other, err));
+    TL_TRY(tl_table__read_point(first, &point, err));
+    tl_status status = TL_OK;
+    if (point.kind == TL_READ_DELTA || point.kind == TL_READ_DIFF)
+        status = tl_error_set(err, TL_E_UNSUPPORTED, "not supported: reading a difference of snapshots with a fallback branch");
+    else if (point.kind == TL_READ_SNAPSHOT)
+        status = list_partitions(first, point.snap, pool, &complete, err);
+    if (status == TL_OK)
+        status = tl_table__plan_one(first, pred, pool, &splits, err);
+    mark(&splits, first == table->other);
+    if (status == TL_OK)
+        status = tl_table__plan_one(second, pred, pool, &rest, err);
+    mark(&rest, second == table->other);
+    if (status == TL_OK)
+        status = take_remaining(&rest, &complete, &splits, err);
+    tl_read_point_deinit(&point);
+    tl_map_deinit(&complete);
+    tl_splits_deinit(&rest);
+    if (status != TL_OK)
+        tl_splits_deinit(&splits);
+    else
+        *out = splits;
+    return status;
+}
