@@ -432,6 +432,8 @@ tl_status tl_bind__aggregate(tl_binder *b, const tl_ast *ast, tl_expr **out, boo
     BIND_ALLOC(b, agg);
     BIND_ALLOC(b, args);
     agg->call.filter = -1;
+    agg->call.line = ast->line;
+    agg->call.position = ast->position;
     agg->call.distinct = (ast->flags & AST_F_DISTINCT) != 0;
     int32_t n = 0;
     bool in_aggregate = b->in_aggregate;
@@ -482,6 +484,8 @@ tl_status tl_bind__json_aggregate(tl_binder *b, const tl_ast *ast, tl_expr **out
     bool is_object = strcmp(ast->text, "JSON_OBJECTAGG") == 0;
     agg->call.kind = is_object ? TL_AGG_JSON_OBJECTAGG : TL_AGG_JSON_ARRAYAGG;
     agg->call.filter = -1;
+    agg->call.line = ast->line;
+    agg->call.position = ast->position;
     agg->call.json_absent = is_object ? (ast->flags & AST_F_ABSENT) != 0 : (ast->flags & AST_F_NULL_ON_NULL) == 0;
     int32_t n = 0;
     b->in_aggregate = true;

@@ -827,6 +827,8 @@ tl_status tl_bind__window(tl_binder *b, tl_window_kind kind, tl_plan *input, int
 
 tl_status tl_bind__window_sizes(tl_binder *b, tl_plan *plan, const tl_ast *const intervals[3], const tl_ast *at)
 {
+    plan->line = at->line;
+    plan->position = at->position;
     bool two = plan->window == TL_WINDOW_HOP || plan->window == TL_WINDOW_CUMULATE;
     TL_TRY(tl_bind__constant_interval_ms(b, intervals[0], "the size of a window", two ? &plan->slide_ms : &plan->size_ms));
     if (two) {

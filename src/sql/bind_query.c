@@ -147,12 +147,15 @@ static tl_status output_column(tl_binder *b, const tl_ast *e, const char *const 
     return TL_OK;
 }
 
-static tl_status sort_node(tl_binder *b, const tl_sort_key *keys, int32_t n, const tl_ast *offset, const tl_ast *limit, tl_plan *input, tl_plan **out)
+static tl_status sort_node(tl_binder *b, const tl_ast *order, const tl_sort_key *keys, int32_t n, const tl_ast *offset, const tl_ast *limit, tl_plan *input, tl_plan **out)
 {
     tl_plan *plan = tl_bind__new_plan(b, TL_PLAN_SORT, input->type, input);
     BIND_ALLOC(b, plan);
     plan->sort = keys;
     plan->n_sort = n;
+    const tl_ast *at = order != NULL ? order : offset != NULL ? offset : limit;
+    plan->line = at->line;
+    plan->position = at->position;
     if (offset != NULL)
         TL_TRY(tl_bind__constant_int(b, offset, "OFFSET", &plan->offset));
     if (limit != NULL)
@@ -183,7 +186,7 @@ tl_status tl_bind__sort(tl_binder *b, const tl_ast *order, const tl_ast *offset,
             return BIND_ERROR(b, o, "ORDER BY of a set operation or VALUES names columns of its result");
         keys[n_keys++] = (tl_sort_key){column, (order_flags(o) & 1) != 0, (order_flags(o) & 2) != 0};
     }
-    return sort_node(b, keys, n_keys, offset, limit, input, out);
+    return sort_node(b, order, keys, n_keys, offset, limit, input, out);
 }
 
 /** Bind ORDER BY of a SELECT: expressions that no item is become hidden items. */
@@ -517,7 +520,7 @@ tl_status tl_bind__select(tl_binder *outer, const tl_ast *ast, const tl_ast *ord
     for (int32_t i = 0; i < n_keys; i++)
         keys[i].column -= keys[i].column >= list.n ? hidden : 0;
     if (n_keys > 0 || offset != NULL || limit != NULL)
-        TL_TRY(sort_node(b, keys, n_keys, offset, limit, plan, &plan));
+        TL_TRY(sort_node(b, order, keys, n_keys, offset, limit, plan, &plan));
     if (plan->type->n_fields > list.n) {
         tl_expr **exprs = tl_arena_alloc(b->arena, (size_t)list.n * sizeof *exprs);
         BIND_ALLOC(b, exprs);

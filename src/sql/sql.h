@@ -184,6 +184,7 @@ typedef struct tl_agg_call {
     const char *separator;
     bool json_absent;
     int64_t number;
+    int32_t line, position; /* where it stands in the script */
 } tl_agg_call;
 
 typedef struct tl_sort_key {
@@ -217,6 +218,7 @@ struct tl_plan {
     tl_plan_kind kind;
     const tl_type *type; /* ROW of the output */
     const uint8_t *time_attr; /* tl_time_attr of each output column */
+    int32_t line, position;   /* of WINDOW and SORT in the script, for messages; 0: unknown */
     tl_plan **inputs;
     int32_t n_inputs;
 

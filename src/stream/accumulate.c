@@ -23,7 +23,8 @@ static bool needs_values(const tl_agg_call *call)
 static bool order_counts(const tl_agg_call *call)
 {
     return !call->distinct &&
-           (call->kind == TL_AGG_FIRST_VALUE || call->kind == TL_AGG_LAST_VALUE || call->kind == TL_AGG_LISTAGG || call->kind == TL_AGG_ARRAY_AGG);
+           (call->kind == TL_AGG_FIRST_VALUE || call->kind == TL_AGG_LAST_VALUE || call->kind == TL_AGG_LISTAGG || call->kind == TL_AGG_ARRAY_AGG ||
+            call->kind == TL_AGG_JSON_ARRAYAGG);
 }
 
 void tl_acc_deinit(const tl_acc_calls *calls, tl_accumulator *accs)
@@ -38,9 +39,10 @@ void tl_acc_deinit(const tl_acc_calls *calls, tl_accumulator *accs)
 tl_status tl_acc_check(const tl_acc_calls *calls, tl_error *err)
 {
     for (int32_t i = 0; i < calls->n; i++) {
-        tl_agg_kind kind = calls->calls[i].kind;
-        if (kind >= TL_AGG_JSON_OBJECTAGG && kind != TL_AGG_SINGLE_VALUE && kind != TL_AGG_GROUPING)
-            return tl_error_set(err, TL_E_UNSUPPORTED, "%s over a stream is not supported; it works in batch mode", tl_agg_name(kind));
+        const tl_agg_call *call = &calls->calls[i];
+        if (call->kind >= TL_AGG_ROW_NUMBER)
+            return tl_error_set(err, TL_E_UNSUPPORTED, "line %d:%d: %s over a stream is not supported; it works in batch mode", (int)call->line,
+                                (int)call->position, tl_agg_name(call->kind));
     }
     return TL_OK;
 }
@@ -152,6 +154,9 @@ tl_status tl_acc_append(const tl_acc_calls *calls, int32_t c, const tl_accumulat
     case TL_AGG_FIRST_VALUE:
     case TL_AGG_LAST_VALUE:
         return append_bag_value(tl_value_bag_end(&acc->bag, call->kind == TL_AGG_LAST_VALUE), arg, builder, err);
+    case TL_AGG_JSON_ARRAYAGG:
+    case TL_AGG_JSON_OBJECTAGG:
+        return tl_acc_append_json(calls, call, &acc->bag, builder, err);
     case TL_AGG_LISTAGG:
         return append_listagg(call, &acc->bag, arg, builder, err);
     case TL_AGG_SINGLE_VALUE:
@@ -196,6 +201,10 @@ static bool counts(const tl_agg_call *call, const tl_acc_input *in, int64_t i)
         return false;
     if (in->arg == NULL || call->kind == TL_AGG_ARRAY_AGG)
         return true;
+    if (call->kind == TL_AGG_JSON_ARRAYAGG || call->kind == TL_AGG_JSON_OBJECTAGG) {
+        const tl_column *value = in->second != NULL ? in->second : in->arg;
+        return !call->json_absent || !tl_col_is_null(value, i);
+    }
     return !tl_col_is_null(in->arg, i) && (in->second == NULL || !tl_col_is_null(in->second, i));
 }
 

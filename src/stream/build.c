@@ -109,8 +109,9 @@ tl_status tl_stream__build(tl_pipeline *pipeline, const tl_plan *plan, tl_op **o
     case TL_PLAN_UNION:
         return build_union(pipeline, plan, out, err);
     case TL_PLAN_SORT:
-        return tl_error_set(err, TL_E_UNSUPPORTED, "ORDER BY over a stream needs a LIMIT, or one time attribute to go by; without either it works in batch mode "
-                                                   "(SET 'execution.runtime-mode' = 'batch')");
+        return tl_error_set(err, TL_E_UNSUPPORTED, "line %d:%d: ORDER BY over a stream needs a LIMIT, or one time attribute to go by; without either it works "
+                                                   "in batch mode (SET 'execution.runtime-mode' = 'batch')",
+                            (int)plan->line, (int)plan->position);
     case TL_PLAN_SINK:
         break;
     }

@@ -20,7 +20,7 @@ typedef struct framed_row {
 } framed_row;
 
 typedef struct partition {
-    framed_row *frame; /* rows that the accumulators hold, oldest first, from `first` on; bounded frames only */
+    framed_row *frame; /* rows that the accumulators hold or LAG looks back at, oldest first, from `first` on */
     int64_t first, n, cap;
     int64_t last; /* time that was computed last; bounded frames by event time only */
     int64_t count; /* rows so far: ROW_NUMBER */
@@ -32,8 +32,10 @@ typedef struct over_op {
     tl_op *input;
     const tl_over *over;
     tl_acc_calls calls;
-    bool by_clock, by_rows, bounded;
-    int64_t kept; /* rows before the current one that a frame by rows holds */
+    bool by_clock, by_rows;
+    bool bounded;     /* the frame has a lower bound: rows leave it again */
+    bool by_count;    /* rows are kept by their number: a frame by rows, or LAG */
+    int64_t kept;     /* so many before the current one */
     int32_t time_column;
     tl_map partitions;
     tl_row_buffer rows;
@@ -75,7 +77,8 @@ static tl_status frame_pop(over_op *o, partition *p)
 {
     framed_row old = p->frame[p->first++];
     p->n--;
-    TL_TRY(accumulate(o, p, old.row, -1));
+    if (o->bounded)
+        TL_TRY(accumulate(o, p, old.row, -1));
     return tl_ref_list_add(&o->gone, &old.row, 1);
 }
 
@@ -83,14 +86,10 @@ static tl_status frame_pop(over_op *o, partition *p)
 static tl_status enter(over_op *o, partition *p, int64_t time, tl_rowref row)
 {
     p->count++;
-    if (o->bounded && !o->by_rows)
-        while (p->n > 0 && p->frame[p->first].time < time + o->over->from)
-            TL_TRY(frame_pop(o, p));
-    if (o->bounded && o->by_rows)
-        while (p->n > o->kept)
-            TL_TRY(frame_pop(o, p));
+    while (o->by_count ? p->n > o->kept : o->bounded && p->n > 0 && p->frame[p->first].time < time + o->over->from)
+        TL_TRY(frame_pop(o, p));
     TL_TRY(accumulate(o, p, row, 1));
-    return o->bounded ? frame_push(p, (framed_row){time, row}) : TL_OK;
+    return o->bounded || o->by_count ? frame_push(p, (framed_row){time, row}) : TL_OK;
 }
 
 static tl_status append_lag(over_op *o, const partition *p, const tl_agg_call *call, tl_rowref row, tl_builder *builder)
@@ -115,7 +114,7 @@ static tl_status give(over_op *o, const partition *p, tl_rowref row, tl_error *e
             TL_TRY(tl_acc_append(&o->calls, c, &p->acc[c], o->results[c], err));
     }
     TL_TRY(tl_ref_list_add(&o->out, &row, 1));
-    return o->bounded ? TL_OK : tl_ref_list_add(&o->gone, &row, 1);
+    return o->bounded || o->by_count ? TL_OK : tl_ref_list_add(&o->gone, &row, 1);
 }
 
 static tl_status partition_of(over_op *o, const tl_keys *keys, int64_t i, partition **out)
@@ -198,7 +197,7 @@ static tl_status keep_inputs(over_op *o, uint32_t chunk, tl_error *err)
 
 static bool is_late(const over_op *o, const partition *p, int64_t time)
 {
-    return o->bounded ? time <= p->last : time <= o->seen;
+    return time <= (o->bounded ? p->last : o->seen);
 }
 
 static tl_status add_row(over_op *o, const tl_batch *batch, const tl_keys *keys, int64_t i, int64_t now, tl_rowref row, tl_error *err)
@@ -341,49 +340,53 @@ static void over_free(tl_op *op)
 
 /* ---- what OVER may be ---- */
 
-static tl_status unsupported(const char *what, tl_error *err)
+static tl_status unsupported(const tl_over *over, const char *what, tl_error *err)
 {
-    return tl_error_set(err, TL_E_UNSUPPORTED, "OVER over a stream: %s", what);
+    int line = over->n_calls > 0 ? (int)over->calls[0].line : 0, position = over->n_calls > 0 ? (int)over->calls[0].position : 0;
+    return tl_error_set(err, TL_E_UNSUPPORTED, "line %d:%d: OVER over a stream: %s", line, position, what);
 }
 
-/* ROW_NUMBER and LAG look at rows one by one, whatever the frame. */
+/* ROW_NUMBER goes row by row whatever the frame; LAG by range: of rows of one time the last one looks back for all. */
 static tl_status check_calls(over_op *o, tl_error *err)
 {
-    int32_t by_place = 0;
+    int32_t numbers = 0, lags = 0;
     for (int32_t i = 0; i < o->calls.n; i++) {
         const tl_agg_call *call = &o->calls.calls[i];
-        if (call->kind == TL_AGG_ROW_NUMBER || call->kind == TL_AGG_LAG) {
-            by_place++;
-            o->kept = call->kind == TL_AGG_LAG ? TL_MAX(o->kept, call->number) : o->kept;
-            o->bounded |= call->kind == TL_AGG_LAG;
+        if (call->kind == TL_AGG_ROW_NUMBER) {
+            numbers++;
+        } else if (call->kind == TL_AGG_LAG) {
+            lags++;
+            o->kept = TL_MAX(o->kept, call->number);
+            o->by_count = true;
         } else if (call->kind > TL_AGG_ROW_NUMBER) {
-            return tl_error_set(err, TL_E_UNSUPPORTED, "%s over a stream is not supported; ROW_NUMBER with a bound on it is", tl_agg_name(call->kind));
+            return tl_error_set(err, TL_E_UNSUPPORTED, "line %d:%d: %s over a stream is not supported; ROW_NUMBER with a bound on it is", (int)call->line,
+                                (int)call->position, tl_agg_name(call->kind));
         }
     }
-    if (by_place > 0 && by_place < o->calls.n)
-        return unsupported("ROW_NUMBER and LAG cannot stand beside aggregates of the same window", err);
-    if (by_place > 0)
-        o->by_rows = true;
-    return by_place > 0 ? TL_OK : tl_acc_check(&o->calls, err);
+    if ((numbers > 0 && numbers < o->calls.n) || (lags > 0 && o->bounded))
+        return unsupported(o->over, "all aggregates must be computed on the same window: ROW_NUMBER has one of rows, LAG one without bounds", err);
+    o->by_rows |= numbers > 0;
+    return numbers + lags > 0 ? TL_OK : tl_acc_check(&o->calls, err);
 }
 
 static tl_status init(over_op *o, const tl_plan *plan, tl_error *err)
 {
     const tl_over *over = &plan->over[0];
     if (plan->n_over != 1)
-        return unsupported("all aggregates must be computed on the same window", err);
+        return unsupported(over, "all aggregates must be computed on the same window", err);
     if (over->n_order != 1 || over->order[0].descending || plan->inputs[0]->time_attr[over->order[0].column] == TL_TIME_NONE)
-        return unsupported("the window must be ordered by one time attribute, ascending: a column with a WATERMARK, or PROCTIME()", err);
+        return unsupported(over, "the window must be ordered by one time attribute, ascending: a column with a WATERMARK, or PROCTIME()", err);
     if (over->to != 0)
-        return unsupported("the frame must end at CURRENT ROW", err);
+        return unsupported(over, "the frame must end at CURRENT ROW", err);
     if (over->from != TL_FRAME_UNBOUNDED_PRECEDING && over->from > 0)
-        return unsupported("the frame must begin at a PRECEDING row or CURRENT ROW", err);
+        return unsupported(over, "the frame must begin at a PRECEDING row or CURRENT ROW", err);
     o->over = over;
     o->by_clock = plan->inputs[0]->time_attr[over->order[0].column] == TL_TIME_PROCTIME;
     o->time_column = over->order[0].column;
     o->bounded = over->from != TL_FRAME_UNBOUNDED_PRECEDING;
     o->by_rows = over->frame == TL_FRAME_ROWS;
-    o->kept = o->bounded && o->by_rows ? -over->from : 0;
+    o->by_count = o->bounded && o->by_rows;
+    o->kept = o->by_count ? -over->from : 0;
     o->calls = (tl_acc_calls){over->calls, over->n_calls, o->input->type, false};
     TL_TRY(check_calls(o, err));
     o->calls.insert_only = !o->bounded;

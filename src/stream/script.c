@@ -212,7 +212,7 @@ static tl_status start_job(script_run *r, tl_sql_stmt *stmt_take, tl_error *err)
     bool wait = stmt_take->dml_sync || stmt_take->kind == TL_SQL_QUERY;
     job *j = &r->jobs[r->n_jobs++];
     *j = (job){.stmt = stmt_take};
-    TL_TRY(make_groups(r, j, err));
+    TL_TRY(tl_error_wrap(err, make_groups(r, j, err), "line %d", j->stmt->line));
     for (int32_t i = 0; i < j->n; i++)
         TL_TRY(tl_sink_group_start(j->groups[i], err));
     return wait ? wait_for(r, j, err) : TL_OK;

@@ -313,7 +313,8 @@ tl_status tl_stream__session(tl_pipeline *pipeline, const tl_plan *plan, tl_op *
     session_op *s = tl_calloc(1, sizeof *s);
     tl_status status = s == NULL ? tl_nomem(err, "operator") : tl_stream__window_check(pipeline, plan, &by_clock, err);
     if (status == TL_OK && by_clock)
-        status = tl_error_set(err, TL_E_UNSUPPORTED, "SESSION windows by processing time are not supported; use a column with a WATERMARK");
+        status = tl_error_set(err, TL_E_UNSUPPORTED, "line %d:%d: SESSION windows by processing time are not supported; use a column with a WATERMARK",
+                              (int)plan->line, (int)plan->position);
     if (status != TL_OK) {
         tl_stream__op_free(input);
         tl_free(s);

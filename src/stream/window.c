@@ -166,14 +166,15 @@ tl_status tl_stream__window_check(tl_pipeline *pipeline, const tl_plan *plan, bo
     uint8_t attr = plan->inputs[0]->time_attr[plan->rowtime];
     if (attr == TL_TIME_NONE)
         return tl_error_set(err, TL_E_INVALID,
-                            "The window function requires the timecol '%s' is a time attribute type: a column with a WATERMARK, or PROCTIME()",
-                            plan->inputs[0]->type->fields[plan->rowtime].name);
+                            "line %d:%d: The window function requires the timecol '%s' is a time attribute type: a column with a WATERMARK, or PROCTIME()",
+                            (int)plan->line, (int)plan->position, plan->inputs[0]->type->fields[plan->rowtime].name);
     if (time->kind == TL_TIMESTAMP_LTZ && pipeline->env.zone != NULL)
         return tl_error_set(err, TL_E_UNSUPPORTED,
-                            "windows over the TIMESTAMP_LTZ attribute '%s' are aligned to UTC only: SET 'table.local-time-zone' = 'UTC'",
-                            plan->inputs[0]->type->fields[plan->rowtime].name);
+                            "line %d:%d: windows over the TIMESTAMP_LTZ attribute '%s' are aligned to UTC only: SET 'table.local-time-zone' = 'UTC'",
+                            (int)plan->line, (int)plan->position, plan->inputs[0]->type->fields[plan->rowtime].name);
     if (plan->slide_ms > 0 && plan->size_ms / plan->slide_ms > WINDOWS_PER_ROW_MAX)
-        return tl_error_set(err, TL_E_LIMIT, "a row would belong to %lld windows; at most %d are possible", (long long)(plan->size_ms / plan->slide_ms),
+        return tl_error_set(err, TL_E_LIMIT, "line %d:%d: a row would belong to %lld windows; at most %d are possible", (int)plan->line,
+                            (int)plan->position, (long long)(plan->size_ms / plan->slide_ms),
                             WINDOWS_PER_ROW_MAX);
     *by_clock = attr == TL_TIME_PROCTIME;
     pipeline->event_time = true;
