@@ -64,8 +64,9 @@ static tl_status plan_delta(tl_table *table, const tl_read_point *point, const t
         tl_scan_init(&scan, point->mode, snap);
         scan.predicate = pred;
         scan.pool = pool;
-        if (tl_table__skips_level0(table))
-            scan.level_min = 1; /* so that little is left of tables without a changelog, as there */
+        /* What was written lies at level 0. (The reference leaves it out under deletion vectors, too, so that nothing is left.) */
+        if (tl_table__skips_level0(table) && !table->config->deletion_vectors)
+            scan.level_min = 1;
         status = tl_table__scan(table, &scan, &entries, err);
     }
     if (status == TL_OK)

@@ -215,6 +215,10 @@ tl_status tl_split_serialize(const tl_split *split, const char *bucket_path, tl_
 {
     if (split->kind != TL_SPLIT_DATA)
         return tl_error_set(err, TL_E_UNSUPPORTED, "splits that compare two states cannot be serialised");
+    for (size_t i = 0; i < split->files.n; i++) {
+        if (tl_dv_set_has(split->vectors, split->files.items[i]->name)) /* without them deleted rows would be there again */
+            return tl_error_set(err, TL_E_UNSUPPORTED, "split: not supported: deletion vectors (of file '%s')", split->files.items[i]->name);
+    }
     if (put_i64(out, SPLIT_MAGIC) != TL_OK || put_i32(out, SPLIT_VERSION) != TL_OK || put_i64(out, split->snapshot_id) != TL_OK ||
         put_bytes(out, split->partition.data, split->partition.len) != TL_OK || put_i32(out, split->bucket) != TL_OK)
         return tl_nomem(err, "split");
@@ -232,6 +236,8 @@ tl_status tl_commit_message_serialize(const tl_commit_message *msg, tl_buf *out,
     if (put_bytes(out, msg->partition.data, msg->partition.len) != TL_OK || put_i32(out, msg->bucket) != TL_OK ||
         put_total(msg->total_buckets, out) != TL_OK)
         return tl_nomem(err, "commit message");
+    if (msg->new_indexes.n + msg->deleted_indexes.n + msg->compact_new_indexes.n + msg->compact_deleted_indexes.n > 0)
+        return tl_error_set(err, TL_E_UNSUPPORTED, "commit message: not supported: index files (of deletion vectors or dynamic buckets)");
     const tl_file_list *lists[] = {&msg->new_files,      &msg->deleted_files, &msg->changelog_files,
                                    &msg->compact_before, &msg->compact_after, &msg->compact_changelog};
     for (size_t i = 0; i < TL_ARRAY_LEN(lists); i++) {

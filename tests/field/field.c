@@ -94,7 +94,10 @@ static bool run_variant(const field_case *c, const int *picks, const char *only)
         field_close_writers(&r);
         tidelake_session_close(r.session);
         tidelake_close(r.lake);
-        nftw(r.folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+        if (!ok && getenv("TL_FIELD_KEEP") != NULL)
+            printf("  kept: %s\n", r.folder);
+        else
+            nftw(r.folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
     }
     tl_arena_deinit(&r.arena);
     return ok;

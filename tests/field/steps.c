@@ -406,6 +406,15 @@ static tl_status tag_step(run *r, const char *rest)
     return status;
 }
 
+static tl_status delete_step(run *r, const char *rest)
+{
+    tidelake_table *table;
+    TL_TRY(field_open_table(r, "", NULL, 0, &table));
+    tl_status status = tidelake_delete(table, NULL, rest, NULL, NULL, &r->err);
+    tidelake_table_close(table);
+    return status;
+}
+
 static tl_status untag_step(run *r, const char *rest)
 {
     tidelake_table *table;
@@ -466,8 +475,35 @@ static tl_status end_step(run *r, const char *rest)
     return TL_OK;
 }
 
-tl_status field_step(run *r, const step *s)
+/* "1..3:[$,\"row $\"]" becomes a row for each number. */
+static const char *expand(run *r, const char *text)
 {
+    const char **pieces = tl_arena_alloc(&r->arena, 512 * sizeof *pieces);
+    if (strstr(text, "..") == NULL || strchr(text, '$') == NULL)
+        return text;
+    int n = field_split(&r->arena, text, ' ', pieces, 512);
+    const char *out = "";
+    for (int i = 0; i < n; i++) {
+        int from, to, begin = 0;
+        if (sscanf(pieces[i], "%d..%d:%n", &from, &to, &begin) != 2 || begin == 0) {
+            out = tl_arena_strf(&r->arena, "%s %s", out, pieces[i]);
+            continue;
+        }
+        for (; from <= to; from++) {
+            out = tl_arena_strf(&r->arena, "%s ", out);
+            for (const char *at = pieces[i] + begin; *at != '\0';) {
+                size_t k = strcspn(at, "$");
+                out = at[k] == '$' ? tl_arena_strf(&r->arena, "%s%.*s%d", out, (int)k, at, from) : tl_arena_strf(&r->arena, "%s%s", out, at);
+                at += k + (at[k] == '$');
+            }
+        }
+    }
+    return out;
+}
+
+tl_status field_step(run *r, const step *given)
+{
+    step copy = *given, *s = &copy;
     static const struct {
         const char *verb;
         tl_status (*run)(run *r, const char *rest);
@@ -476,8 +512,10 @@ tl_status field_step(run *r, const step *s)
         {"select", select_step}, {"as", as_step},             {"system", system_step}, {"changes", changes_step},
         {"alter", alter_step}, {"set", set_step},             {"sql", sql_step},       {"tag", tag_step},
         {"untag", untag_step}, {"expire", expire_step},       {"create", create_step}, {"compact", compact_step},
-        {"remove", remove_step}, {"exists", exists_step},     {"end", end_step},       {"drop-partition", drop_partition_step},
+        {"delete", delete_step}, {"remove", remove_step}, {"exists", exists_step},     {"end", end_step},       {"drop-partition", drop_partition_step},
     };
+    if (strcmp(s->verb, "sql") != 0 && strcmp(s->verb, "system") != 0)
+        s->rest = expand(r, s->rest);
     if (strcmp(s->verb, "write") != 0)
         TL_TRY(field_settle(r));
     const char *dot = strchr(s->verb, '.');
