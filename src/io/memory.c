@@ -214,42 +214,81 @@ static tl_status memory_remove(tl_fs *fs, const char *path, tl_error *err)
     return status;
 }
 
-/* @locks mem->lock held. Moves the node and, for a folder, everything below it. */
+static bool is_below(tl_bytes_view path, const char *dir, size_t dir_len)
+{
+    return path.len >= dir_len && memcmp(path.data, dir, dir_len) == 0 && (path.len == dir_len || path.data[dir_len] == '/');
+}
+
+/* Paths of a node and everything below it. */
+static tl_status tree_of(memory_fs *mem, const char *root, char ***out, size_t *n, tl_error *err)
+{
+    size_t pos = 0, root_len = strlen(root);
+    tl_bytes_view key;
+    char **paths = tl_calloc(mem->nodes.count, sizeof *paths);
+    tl_status status = paths == NULL ? tl_nomem(err, root) : TL_OK;
+    *n = 0;
+    while (status == TL_OK && tl_map_next(&mem->nodes, &pos, &key, NULL)) {
+        if (is_below(key, root, root_len) && (paths[(*n)++] = tl_strndup((const char *)key.data, key.len)) == NULL)
+            status = tl_nomem(err, root);
+    }
+    *out = paths;
+    return status;
+}
+
+static void forget_paths(char **paths, size_t n)
+{
+    for (size_t i = 0; paths != NULL && i < n; i++)
+        tl_free(paths[i]);
+    tl_free(paths);
+}
+
+/* A second name for the node of `path`. */
+static tl_status link_node(memory_fs *mem, const char *path, const char *to, size_t from_len)
+{
+    TL_CLEANUP(tl_freep) char *new_path = tl_strf("%s%s", to, path + from_len);
+    void *replaced = NULL;
+    if (new_path == NULL || tl_map_put(&mem->nodes, new_path, strlen(new_path), lookup(mem, path), &replaced) != TL_OK)
+        return TL_E_NOMEM;
+    if (replaced != NULL)
+        node_unref(replaced);
+    return TL_OK;
+}
+
+/* @locks mem->lock held. Moves the node and, for a folder, everything below it: all or, without memory, nothing. */
 static tl_status move_tree(memory_fs *mem, const char *from, const char *to, tl_error *err)
 {
-    size_t from_len = strlen(from);
-    node *file = lookup(mem, from);
-    if (!file->is_dir) {
-        void *replaced = NULL;
-        if (tl_map_put(&mem->nodes, to, strlen(to), file, &replaced) != TL_OK)
-            return tl_nomem(err, from);
-        tl_map_remove(&mem->nodes, from, from_len);
-        if (replaced != NULL)
-            node_unref(replaced);
-        return TL_OK;
+    char **paths = NULL;
+    size_t n = 0, linked = 0, from_len = strlen(from);
+    tl_status status = TL_OK;
+    if (!lookup(mem, from)->is_dir) {
+        status = link_node(mem, from, to, from_len);
+        if (status == TL_OK)
+            tl_map_remove(&mem->nodes, from, from_len);
+        return status == TL_OK ? TL_OK : tl_nomem(err, from);
     }
-    for (bool again = true; again;) {
-        again = false;
-        size_t pos = 0;
+    status = tree_of(mem, from, &paths, &n, err);
+    while (status == TL_OK && linked < n && link_node(mem, paths[linked], to, from_len) == TL_OK)
+        linked++;
+    if (status == TL_OK && linked < n)
+        status = tl_nomem(err, from);
+    size_t to_len = strlen(to);
+    for (size_t i = 0; i < linked; i++) {
+        if (status == TL_OK) {
+            tl_map_remove(&mem->nodes, paths[i], strlen(paths[i]));
+            continue;
+        }
+        size_t pos = 0; /* back: the new names go, without memory for them */
         tl_bytes_view key;
         while (tl_map_next(&mem->nodes, &pos, &key, NULL)) {
-            if (key.len < from_len || memcmp(key.data, from, from_len) != 0 || (key.len > from_len && key.data[from_len] != '/'))
-                continue;
-            TL_CLEANUP(tl_freep) char *old_path = tl_strndup((const char *)key.data, key.len);
-            TL_CLEANUP(tl_freep) char *new_path = tl_strf("%s%.*s", to, (int)(key.len - from_len), (const char *)key.data + from_len);
-            if (old_path == NULL || new_path == NULL)
-                return tl_nomem(err, from);
-            void *replaced = NULL;
-            if (tl_map_put(&mem->nodes, new_path, strlen(new_path), lookup(mem, old_path), &replaced) != TL_OK)
-                return tl_nomem(err, from);
-            tl_map_remove(&mem->nodes, old_path, strlen(old_path));
-            if (replaced != NULL)
-                node_unref(replaced);
-            again = true; /* the map has changed under the iteration */
-            break;
+            size_t rest = strlen(paths[i]) - from_len;
+            if (key.len == to_len + rest && memcmp(key.data, to, to_len) == 0 && memcmp(key.data + to_len, paths[i] + from_len, rest) == 0) {
+                tl_map_remove(&mem->nodes, key.data, key.len);
+                break;
+            }
         }
     }
-    return TL_OK;
+    forget_paths(paths, n);
+    return status;
 }
 
 static tl_status memory_rename(tl_fs *fs, const char *from, const char *to, bool replace, tl_error *err)

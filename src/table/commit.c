@@ -147,16 +147,31 @@ tl_status tl_table_latest_of_user(tl_table *table, const char *user, tl_snapshot
 typedef struct committed {
     int64_t data;
     int64_t compact;
+    int64_t later;     /* data is in, its snapshot has expired: a younger one of this user */
+    bool no_snapshots; /* nothing is known of this user */
 } committed;
+
+typedef struct commit {
+    tl_table *table;
+    const tl_commit_spec *spec;
+    const tl_commit_messages *messages;
+    const char *user;
+    tl_changes append;
+    tl_changes compact;
+    committed before;
+    tl_commit_result result;
+} commit;
 
 static tl_status find_committed(tl_table *table, const char *user, int64_t identifier, committed *out, tl_error *err)
 {
     *out = (committed){0};
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
     tl_status status = tl_table_latest_of_user(table, user, &snap, err);
+    out->no_snapshots = status == TL_E_NOT_FOUND;
     if (status != TL_OK)
         return status == TL_E_NOT_FOUND ? TL_OK : status;
-    int64_t id = snap->id;
+    int64_t id = snap->id, newest = snap->id;
+    bool is_past = snap->commit_identifier > identifier;
     /* Identifiers of a user never fall: what lies before one that is smaller is smaller, too. */
     while (snap != NULL && (strcmp(snap->commit_user, user) != 0 || snap->commit_identifier >= identifier)) {
         if (strcmp(snap->commit_user, user) == 0 && snap->commit_identifier == identifier) {
@@ -171,19 +186,99 @@ static tl_status find_committed(tl_table *table, const char *user, int64_t ident
         if (status != TL_OK && status != TL_E_NOT_FOUND)
             return status;
     }
+    /* Data goes in before its compaction, and commits go in order: what is not in the rest of a history was there and has expired. */
+    bool has_expired = status == TL_E_NOT_FOUND && id > 0;
+    if (has_expired && out->data == 0 && (is_past || out->compact > 0))
+        out->later = newest;
     return TL_OK;
 }
 
-/* A handle that committed a smaller identifier of this user before knows without looking. */
-static tl_status look_for_committed(tl_table *table, const char *user, int64_t identifier, committed *out, tl_error *err)
+/* A file of the messages that is live, as tl_table_commit() finds it in the latest snapshot; or one that is not on disk. */
+static tl_status look_for_files(tl_table *table, const tl_commit_messages *messages, const tl_entries *live, bool *committed_before, char **missing,
+                                tl_error *err)
 {
-    *out = (committed){0};
+    tl_map names = {0};
+    static char mark;
+    tl_status status = TL_OK;
+    for (size_t i = 0; status == TL_OK && i < live->n; i++)
+        status = tl_map_put(&names, live->items[i].file->name, strlen(live->items[i].file->name), &mark, NULL);
+    if (status != TL_OK)
+        status = tl_nomem(err, "files");
+    for (size_t i = 0; status == TL_OK && i < messages->n; i++) {
+        const tl_commit_message *m = &messages->items[i];
+        for (size_t f = 0; status == TL_OK && f < m->new_files.n; f++) {
+            const tl_data_file *file = m->new_files.items[f];
+            TL_CLEANUP(tl_freep) char *path = tl_data_file_path(table->config, tl_bytes_view_of(m->partition), m->bucket, file);
+            bool exists = false;
+            *committed_before |= tl_map_get(&names, file->name, strlen(file->name)) != NULL;
+            status = path == NULL ? tl_nomem(err, "path") : tl_fs_exists(table->fs, path, &exists, err);
+            if (status == TL_OK && !exists && *missing == NULL && (*missing = tl_strdup(path)) == NULL)
+                status = tl_nomem(err, "path");
+        }
+    }
+    tl_map_deinit(&names);
+    return status;
+}
+
+/*
+ * A user without any snapshot, while old ones have expired: it may be new, or a job that comes back with messages that it committed
+ * long ago. Their files tell. A live one: that commit is in. One that is gone: it was in and compacted, or somebody removed it; to
+ * commit would break the table, to do nothing might lose rows, so that the caller must decide.
+ */
+static tl_status look_in_the_past(commit *c, tl_error *err)
+{
+    bool committed_before = false;
+    TL_CLEANUP(tl_snapshot_freep) tl_snapshot *latest = NULL;
+    TL_CLEANUP(tl_freep) char *missing = NULL;
+    tl_map partitions = {0};
+    tl_entries live = {0};
+    static char mark;
+    TL_TRY(tl_table__latest(c->table->fs, &c->table->paths, &latest, err));
+    if (latest == NULL)
+        return TL_OK;
+    tl_status status = TL_OK;
+    for (size_t i = 0; status == TL_OK && i < c->messages->n; i++) {
+        tl_bytes p = c->messages->items[i].partition;
+        if (tl_map_put(&partitions, p.data, p.len, &mark, NULL) != TL_OK)
+            status = tl_nomem(err, "partitions");
+    }
+    tl_scan scan;
+    tl_scan_init(&scan, TL_SCAN_ALL, latest);
+    scan.partitions = &partitions;
+    if (status == TL_OK)
+        status = tl_table__scan(c->table, &scan, &live, err);
+    if (status == TL_OK)
+        status = look_for_files(c->table, c->messages, &live, &committed_before, &missing, err);
+    tl_entries_deinit(&live);
+    tl_map_deinit(&partitions);
+    if (status == TL_OK && !committed_before && missing != NULL)
+        return tl_error_set(err, TL_E_INVALID,
+                            "the file '%s' of these messages is gone: user '%s' committed %lld before and its snapshots have expired since, or the "
+                            "file was removed. Nothing was committed; if the rows are in the table, drop the messages, else write them again",
+                            missing, c->user, (long long)c->spec->identifier);
+    if (committed_before)
+        c->before.later = latest->id;
+    return status;
+}
+
+/* A handle that committed a smaller identifier of this user before knows without looking. */
+static tl_status look_for_committed(commit *c, tl_error *err)
+{
+    tl_table *table = c->table;
+    int64_t identifier = c->spec->identifier, earliest = 0;
+    c->before = (committed){0};
     if (identifier == TL_COMMIT_BATCH)
         return TL_OK;
     pthread_mutex_lock(&table->lock);
-    bool known = table->last_user != NULL && strcmp(table->last_user, user) == 0 && table->last_identifier < identifier;
+    bool known = table->last_user != NULL && strcmp(table->last_user, c->user) == 0 && table->last_identifier < identifier;
     pthread_mutex_unlock(&table->lock);
-    return known ? TL_OK : find_committed(table, user, identifier, out, err);
+    if (known)
+        return TL_OK;
+    TL_TRY(find_committed(table, c->user, identifier, &c->before, err));
+    if (!c->before.no_snapshots)
+        return TL_OK;
+    TL_TRY(tl_snapshot_earliest_id(table->fs, &table->paths, &earliest, err));
+    return earliest > 1 ? look_in_the_past(c, err) : TL_OK;
 }
 
 static void remember(tl_table *table, const char *user, int64_t identifier)
@@ -252,17 +347,6 @@ static tl_status drop_duplicates(tl_table *table, int64_t snapshot_id, const tl_
 
 /* ---- phases ---- */
 
-typedef struct commit {
-    tl_table *table;
-    const tl_commit_spec *spec;
-    const tl_commit_messages *messages;
-    const char *user;
-    tl_changes append;
-    tl_changes compact;
-    committed before;
-    tl_commit_result result;
-} commit;
-
 static tl_attempt attempt_of(const commit *c, tl_commit_kind kind)
 {
     return (tl_attempt){.table = c->table,
@@ -315,6 +399,10 @@ static tl_status append_phase(commit *c, tl_error *err)
     bool force = tl_table__option_bool(&c->table->schema->options, "commit.force-create-snapshot");
     if (nothing && c->spec->ignore_empty && !force)
         return TL_OK;
+    if (c->before.later > 0) {
+        c->result.snapshot_id = c->before.later; /* which files it named is not known any more: none are removed */
+        return TL_OK;
+    }
     if (c->before.data > 0) {
         c->result.snapshot_id = c->before.data;
         return drop_duplicates(c->table, c->before.data, c->messages, /* compaction= */ false, err);
@@ -329,6 +417,8 @@ static tl_status append_phase(commit *c, tl_error *err)
 static tl_status compact_phase(commit *c, const tl_changes *changes, tl_error *err)
 {
     if (changes->table.n == 0 && changes->changelog.n == 0 && changes->indexes.n == 0)
+        return TL_OK;
+    if (c->before.later > 0 && c->before.compact == 0)
         return TL_OK;
     if (c->before.compact > 0) {
         c->result.snapshot_id = c->before.compact;
@@ -370,6 +460,10 @@ static tl_status check_within(commit *c, const tl_predicate *partition, tl_error
 
 static tl_status overwrite_phase(commit *c, const tl_predicate *partition, const tl_map *partitions, tl_error *err)
 {
+    if (c->before.later > 0) {
+        c->result.snapshot_id = c->before.later; /* which files it named is not known any more: none are removed */
+        return TL_OK;
+    }
     if (c->before.data > 0) {
         c->result.snapshot_id = c->before.data;
         return drop_duplicates(c->table, c->before.data, c->messages, /* compaction= */ false, err);
@@ -461,7 +555,7 @@ tl_status tl_table_commit(tl_table *table, const tl_commit_spec *spec, const tl_
     commit c = {.table = table, .spec = spec, .messages = messages, .user = user};
     tl_status status = collect(table, messages, &c.append, &c.compact, err);
     if (status == TL_OK && spec->user != NULL)
-        status = look_for_committed(table, user, spec->identifier, &c.before, err);
+        status = look_for_committed(&c, err);
     if (status == TL_OK)
         status = spec->overwrite ? overwrite(&c, err) : plain(&c, err);
     tl_changes_deinit(&c.append);

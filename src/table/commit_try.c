@@ -18,6 +18,12 @@ void tl_changes_deinit(tl_changes *changes)
     tl_index_entries_deinit(&changes->indexes);
 }
 
+/* A round whose publication failed in a way that says nothing: the snapshot that it may have made. */
+typedef struct unclear_round {
+    int64_t id;
+    char *delta_list;
+} unclear_round;
+
 /* State over the rounds of one tl_commit__try(). */
 typedef struct rounds {
     const tl_attempt *attempt;
@@ -29,6 +35,8 @@ typedef struct rounds {
     tl_names files;      /* manifests written by this round */
     tl_names leftovers;  /* of rounds whose outcome was unclear */
     tl_names own_deltas; /* delta lists of all rounds: tells our snapshots from others */
+    unclear_round *unclear;
+    size_t n_unclear;
     tl_staged staged;    /* the snapshot file of this round under its temporary name */
 } rounds;
 
@@ -38,6 +46,9 @@ static void rounds_deinit(rounds *r)
     tl_names_deinit(&r->files);
     tl_names_deinit(&r->leftovers);
     tl_names_deinit(&r->own_deltas);
+    for (size_t i = 0; i < r->n_unclear; i++)
+        tl_free(r->unclear[i].delta_list);
+    tl_free(r->unclear);
     tl_staged_deinit(r->table->fs, &r->staged);
 }
 
@@ -115,14 +126,77 @@ static bool is_ours(const rounds *r, const tl_snapshot *snap)
            snap->commit_kind == a->kind;
 }
 
+static tl_status note_unclear(rounds *r, const tl_snapshot *snap, tl_error *err)
+{
+    unclear_round *more = tl_realloc(r->unclear, (r->n_unclear + 1) * sizeof *more);
+    if (more != NULL)
+        r->unclear = more;
+    char *list = tl_strdup(snap->delta_manifest_list);
+    if (more == NULL || list == NULL) {
+        tl_free(list);
+        return tl_nomem(err, "commit");
+    }
+    r->unclear[r->n_unclear++] = (unclear_round){snap->id, list};
+    return TL_OK;
+}
+
+static tl_status is_tagged(rounds *r, const unclear_round *u, bool *out, tl_error *err)
+{
+    tl_tagged *tags = NULL;
+    size_t n = 0;
+    *out = false;
+    TL_TRY(tl_tags__snapshots(r->table, &tags, &n, err));
+    for (size_t i = 0; i < n; i++)
+        *out |= tags[i].snap->id == u->id && strcmp(tags[i].snap->delta_manifest_list, u->delta_list) == 0;
+    tl_tags__free(tags, n);
+    return TL_OK;
+}
+
+/*
+ * Whether an unclear round made its snapshot. If that number has expired meanwhile, its delta list tells: no other snapshot uses it,
+ * so that expiry takes it away before the snapshot (unless a tag keeps it), and nobody does if the snapshot never was.
+ */
+static tl_status settle(rounds *r, const unclear_round *u, int64_t latest_id, bool *made, tl_error *err)
+{
+    TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
+    *made = false;
+    tl_status status = tl_snapshot_read(r->table->fs, &r->table->paths, u->id, &snap, err);
+    if (status == TL_OK)
+        *made = strcmp(snap->delta_manifest_list, u->delta_list) == 0;
+    if (status != TL_E_NOT_FOUND || latest_id < u->id)
+        return status == TL_E_NOT_FOUND ? TL_OK : status;
+    TL_CLEANUP(tl_freep) char *path = tl_paths_manifest(&r->table->paths, u->delta_list);
+    bool list_is_there = false;
+    if (path == NULL)
+        return tl_nomem(err, "path");
+    TL_TRY(tl_fs_exists(r->table->fs, path, &list_is_there, err));
+    *made = !list_is_there;
+    return list_is_there ? is_tagged(r, u, made, err) : TL_OK;
+}
+
+static tl_status settle_all(rounds *r, int64_t latest_id, int64_t *done_id, tl_error *err)
+{
+    for (size_t i = 0; i < r->n_unclear; i++) {
+        bool made = false;
+        TL_TRY(settle(r, &r->unclear[i], latest_id, &made, err));
+        if (made)
+            *done_id = r->unclear[i].id;
+    }
+    return TL_OK;
+}
+
 static tl_status find_done(rounds *r, const tl_snapshot *latest, int64_t *done_id, tl_error *err)
 {
     *done_id = 0;
-    for (int64_t id = r->seen + 1; id <= latest->id; id++) {
+    tl_status settled = settle_all(r, latest->id, done_id, err);
+    if (settled != TL_OK)
+        return tl_error_wrap(err, settled, "commit of user '%s', identifier %lld, may be there or not", r->attempt->user,
+                             (long long)r->attempt->identifier);
+    for (int64_t id = r->seen + 1; *done_id == 0 && id <= latest->id; id++) {
         TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
         tl_status status = tl_snapshot_read(r->table->fs, &r->table->paths, id, &snap, err);
         if (status == TL_E_NOT_FOUND)
-            continue; /* expired already: too old to be ours */
+            continue; /* expired already: not of one of our rounds, see above */
         TL_TRY(status);
         if (is_ours(r, snap)) {
             *done_id = id;
@@ -501,8 +575,10 @@ static tl_status one_round(rounds *r, const tl_snapshot *latest, const tl_change
         *unclear = publish(r, snap, out, err);
     if (*out == OUTCOME_LOST)
         remove_manifests(r->table, &r->files);
-    else if (*out == OUTCOME_UNCLEAR)
+    else if (*out == OUTCOME_UNCLEAR) {
+        TL_TRY(note_unclear(r, snap, err));
         return move_names(&r->files, &r->leftovers, err);
+    }
     return TL_OK;
 }
 
@@ -547,6 +623,17 @@ static tl_status give_up(rounds *r, const pacing *p, int32_t retries, tl_status 
                         (long long)((tl_monotonic_ns() - p->started_ns) / 1000000), retries);
 }
 
+/* Right after an unclear round the answer is mostly at hand. What cannot be read now is looked at again before the next round. */
+static bool settled_now(rounds *r, int64_t *snapshot_id)
+{
+    int64_t latest_id = 0, done_id = 0;
+    if (tl_snapshot_latest_id(r->table->fs, &r->table->paths, &latest_id, NULL) != TL_OK || settle_all(r, latest_id, &done_id, NULL) != TL_OK ||
+        done_id == 0)
+        return false;
+    *snapshot_id = done_id;
+    return true;
+}
+
 static tl_status run(rounds *r, const tl_changes *changes, int64_t *snapshot_id, int32_t *retries, tl_error *err)
 {
     pacing pace;
@@ -573,6 +660,8 @@ static tl_status run(rounds *r, const tl_changes *changes, int64_t *snapshot_id,
                 remove_manifests(r->table, &r->leftovers); /* earlier rounds did not get in: this one is the snapshot after `seen` */
             return TL_OK;
         }
+        if (out == OUTCOME_UNCLEAR && settled_now(r, snapshot_id))
+            return TL_OK;
         if (exhausted(&pace, *retries))
             return give_up(r, &pace, *retries, unclear, err);
         pause_before_retry(&pace, *retries);

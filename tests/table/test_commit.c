@@ -164,6 +164,215 @@ static void a_compaction_whose_data_phase_is_in_already_still_gets_in(void **sta
     close_lake(&l);
 }
 
+/* Commits of somebody else, and of the old snapshots only the last one stays. */
+static void others_go_on(tl_table *table, int commits)
+{
+    tl_error err;
+    static int64_t identifier;
+    for (int i = 0; i < commits; i++)
+        put_as(table, "others", ++identifier, "{'k':100,'v':'x'}", /* full= */ false);
+    tl_expire_spec spec = {.retain_max = 1, .retain_min = 1, .older_than_ms = 0};
+    assert_ok(tl_table_expire(table, &spec, NULL, &err), &err);
+}
+
+/* The snapshots that would tell are gone; what is left of the user or of its files must. */
+static void a_commit_whose_snapshots_have_expired_is_not_made_again(void **state)
+{
+    (void)state;
+    lake l = memory_lake();
+    create(&l, "t", "k INT, v STRING", NULL, NULL, "bucket=-1");
+    tl_table *table = open_table(&l, "t");
+    tl_commit_result result = {0};
+    tl_error err;
+    tl_commit_messages first = prepared(table, "{'k':1,'v':'a'}", false), second = prepared(table, "{'k':2,'v':'b'}", false);
+    assert_ok(commit(table, "u", 1, &first, &result, &err), &err);
+    assert_ok(commit(table, "u", 2, &second, &result, &err), &err);
+    tl_expire_spec spec = {.retain_max = 1, .retain_min = 1, .older_than_ms = 0};
+    assert_ok(tl_table_expire(table, &spec, NULL, &err), &err);
+    /* The user's second commit says that the first was in. */
+    tl_table *again = open_table(&l, "t");
+    assert_ok(commit(again, "u", 1, &first, &result, &err), &err);
+    assert_int_equal(result.snapshots, 0);
+    assert_rows(&l, "t", NULL, "{'k':1,'v':'a'}\n{'k':2,'v':'b'}");
+    tl_table_free(again);
+    /* Nothing is known of the user: the live file does. */
+    others_go_on(table, 2);
+    again = open_table(&l, "t");
+    assert_ok(commit(again, "u", 2, &second, &result, &err), &err);
+    assert_int_equal(result.snapshots, 0);
+    assert_rows(&l, "t", NULL, "{'k':1,'v':'a'}\n{'k':2,'v':'b'}\n{'k':100,'v':'x'}\n{'k':100,'v':'x'}");
+    tl_table_free(again);
+    /* A new commit of this user gets in. */
+    tl_commit_messages third = prepared(table, "{'k':3,'v':'c'}", false);
+    again = open_table(&l, "t");
+    assert_ok(commit(again, "u", 3, &third, &result, &err), &err);
+    assert_int_equal(result.snapshots, 1);
+    tl_table_free(again);
+    assert_sound(table);
+    tl_commit_messages_deinit(&first);
+    tl_commit_messages_deinit(&second);
+    tl_commit_messages_deinit(&third);
+    tl_table_free(table);
+    close_lake(&l);
+}
+
+/* Its file was compacted away and is gone with its snapshot: to commit would name a file that is not there. */
+static void messages_whose_files_are_gone_are_refused(void **state)
+{
+    (void)state;
+    lake l = memory_lake();
+    create(&l, "t", KEYED, "k", NULL, "bucket=1");
+    tl_table *table = open_table(&l, "t");
+    tl_commit_result result = {0};
+    tl_error err;
+    tl_commit_messages messages = prepared(table, "{'k':1,'v':'a'}", false);
+    assert_ok(commit(table, "u", 1, &messages, &result, &err), &err);
+    put_as(table, "other", 1, "{'k':2,'v':'b'}", /* full= */ true);
+    others_go_on(table, 2);
+    tl_table *again = open_table(&l, "t");
+    assert_fails(commit(again, "u", 1, &messages, &result, &err), TL_E_INVALID, &err, "is gone");
+    assert_rows(&l, "t", NULL, "{'k':1,'v':'a'}\n{'k':2,'v':'b'}\n{'k':100,'v':'x'}");
+    assert_sound(table);
+    tl_table_free(again);
+    tl_commit_messages_deinit(&messages);
+    tl_table_free(table);
+    close_lake(&l);
+}
+
+/* The data's snapshot has expired, that of its compaction has not. */
+static void data_is_not_doubled_when_only_its_compaction_is_left(void **state)
+{
+    (void)state;
+    lake l = memory_lake();
+    create(&l, "t", "k INT NOT NULL, v BIGINT", "k", NULL, "bucket=1,merge-engine=aggregation,fields.v.aggregate-function=sum");
+    tl_table *table = open_table(&l, "t");
+    tl_commit_result result = {0};
+    tl_error err;
+    tl_commit_messages messages = prepared(table, "{'k':1,'v':5}", /* full= */ true);
+    put_as(table, "other", 1, "{'k':9,'v':1}", /* full= */ false);
+    assert_ok(commit(table, "u", 1, &messages, &result, &err), &err);
+    assert_int_equal(result.snapshots, 2);
+    tl_expire_spec spec = {.retain_max = 1, .retain_min = 1, .older_than_ms = 0};
+    assert_ok(tl_table_expire(table, &spec, NULL, &err), &err);
+    tl_table *again = open_table(&l, "t");
+    tl_commit_messages anew = prepared(again, "{'k':1,'v':5}", /* full= */ false);
+    assert_ok(commit(again, "u", 1, &anew, &result, &err), &err);
+    assert_int_equal(result.snapshots, 0);
+    assert_rows(&l, "t", NULL, "{'k':1,'v':5}\n{'k':9,'v':1}");
+    tl_commit_messages_deinit(&anew);
+    tl_table_free(again);
+    tl_commit_messages_deinit(&messages);
+    tl_table_free(table);
+    close_lake(&l);
+}
+
+/* A file system whose answer to the publication of a snapshot gets lost, while others commit and expire what it may have made. */
+typedef struct deaf_fs {
+    tl_fs base;
+    tl_fs *inner;
+    bool publishes; /* the rename happens all the same */
+    int lost;       /* answers still to be lost */
+} deaf_fs;
+
+static tl_fs *inner_of(tl_fs *fs)
+{
+    return ((deaf_fs *)fs)->inner;
+}
+
+static tl_status deaf_rename(tl_fs *fs, const char *from, const char *to, bool replace, tl_error *err)
+{
+    deaf_fs *deaf = (deaf_fs *)fs;
+    if (deaf->lost == 0 || strstr(to, "/snapshot/snapshot-") == NULL)
+        return tl_fs_rename(deaf->inner, from, to, replace, err);
+    deaf->lost--;
+    if (deaf->publishes)
+        assert_ok(tl_fs_rename(deaf->inner, from, to, replace, err), err);
+    lake l = lake_on(tl_fs_ref(deaf->inner));
+    tl_table *table = open_table(&l, "t");
+    others_go_on(table, 3);
+    tl_table_free(table);
+    close_lake(&l);
+    return tl_error_set(err, TL_E_IO, "could not rename '%s': connection timed out", from);
+}
+
+static tl_status deaf_open_read(tl_fs *fs, const char *path, tl_file **out, tl_error *err)
+{
+    return tl_fs_open_read(inner_of(fs), path, out, err);
+}
+
+static tl_status deaf_create(tl_fs *fs, const char *path, tl_file **out, tl_error *err)
+{
+    return tl_fs_create(inner_of(fs), path, out, err);
+}
+
+static tl_status deaf_stat(tl_fs *fs, const char *path, tl_stat *out, tl_error *err)
+{
+    return tl_fs_stat(inner_of(fs), path, out, err);
+}
+
+static tl_status deaf_list(tl_fs *fs, const char *path, tl_dir_entry **out, size_t *n, tl_error *err)
+{
+    return tl_fs_list(inner_of(fs), path, out, n, err);
+}
+
+static tl_status deaf_mkdirs(tl_fs *fs, const char *path, tl_error *err)
+{
+    return tl_fs_mkdirs(inner_of(fs), path, err);
+}
+
+static tl_status deaf_remove(tl_fs *fs, const char *path, tl_error *err)
+{
+    return tl_fs_remove(inner_of(fs), path, err);
+}
+
+static tl_status deaf_sync_dir(tl_fs *fs, const char *path, tl_error *err)
+{
+    return inner_of(fs)->ops->sync_dir(inner_of(fs), path, err);
+}
+
+static void deaf_free(tl_fs *fs)
+{
+    tl_fs_unref(inner_of(fs));
+    free(fs);
+}
+
+static void an_unclear_publication_is_settled_also_when_it_has_expired(void **state)
+{
+    (void)state;
+    static const tl_fs_ops ops = {.free = deaf_free,   .open_read = deaf_open_read, .create = deaf_create, .stat = deaf_stat,        .list = deaf_list,
+                                  .mkdirs = deaf_mkdirs, .remove = deaf_remove,     .rename = deaf_rename, .sync_dir = deaf_sync_dir};
+    for (int how = 0; how < 8; how++) {
+        tl_fs *memory = NULL;
+        tl_error err;
+        assert_ok(tl_fs_memory(&memory, &err), &err);
+        deaf_fs *deaf = calloc(1, sizeof *deaf);
+        assert_non_null(deaf);
+        *deaf = (deaf_fs){.base = {.ops = &ops, .refs = 1}, .inner = tl_fs_ref(memory), .publishes = how % 2 == 1};
+        lake l = lake_on(&deaf->base);
+        create(&l, "t", "k INT, v STRING", NULL, NULL, "bucket=-1,commit.min-retry-wait=1 ms,commit.max-retry-wait=2 ms");
+        tl_table *table = open_table(&l, "t");
+        tl_commit_messages messages = prepared(table, "{'k':1,'v':'mine'}", false);
+        tl_commit_result result = {0};
+        deaf->lost = 1 + how / 2 % 2 * 2; /* once, or three times */
+        if (how >= 4)
+            put_as(table, "early", 1, "{'k':1,'v':'mine'}", false); /* takes one of the answers */
+        assert_ok(commit(table, "u", 1, &messages, &result, &err), &err);
+        tl_table *again = open_table(&l, "t");
+        char *text = read_where(again, NULL);
+        int mine = 0;
+        for (const char *at = text; (at = strstr(at, "mine")) != NULL; at++)
+            mine++;
+        assert_int_equal(mine, how >= 4 ? 2 : 1);
+        free(text);
+        assert_sound(again);
+        tl_table_free(again);
+        tl_commit_messages_deinit(&messages);
+        tl_table_free(table);
+        close_lake(&l);
+        tl_fs_unref(memory);
+    }
+}
+
 static void a_user_s_newest_snapshot_is_found_for_recovery(void **state)
 {
     (void)state;
@@ -522,6 +731,10 @@ int main(void)
         cmocka_unit_test(the_same_commit_twice_gets_in_once),
         cmocka_unit_test(the_very_messages_committed_twice_keep_their_files),
         cmocka_unit_test(a_compaction_whose_data_phase_is_in_already_still_gets_in),
+        cmocka_unit_test(a_commit_whose_snapshots_have_expired_is_not_made_again),
+        cmocka_unit_test(messages_whose_files_are_gone_are_refused),
+        cmocka_unit_test(data_is_not_doubled_when_only_its_compaction_is_left),
+        cmocka_unit_test(an_unclear_publication_is_settled_also_when_it_has_expired),
         cmocka_unit_test(a_user_s_newest_snapshot_is_found_for_recovery),
         cmocka_unit_test(a_compaction_that_lost_its_race_is_dropped_and_the_data_gets_in),
         cmocka_unit_test(data_for_another_number_of_buckets_is_refused),
