@@ -275,7 +275,8 @@ static tl_status decode_32(tl_dv *dv, tl_roaring_input *in, tl_error *err)
     TL_TRY(alloc_maps(dv, 1, err));
     dv->n = 1;
     dv->keys[0] = 0;
-    return tl_roaring32_read(in, &dv->arena, &dv->maps[0], err);
+    TL_TRY(tl_roaring32_read(in, &dv->arena, &dv->maps[0], err));
+    return tl_dv_last(dv) > INT32_MAX ? corrupt(err, "a row beyond 32 bits") : TL_OK;
 }
 
 /* The payload between size and CRC. */

@@ -55,7 +55,10 @@ typedef struct tl_dv_place {
 /** Vectors of some data files by the files' names; loaded when they are asked for. Reference counted. Thread-safe. */
 typedef struct tl_dv_set tl_dv_set;
 
+/** `fs` may be NULL: tl_dv_set_use() tells it before a vector is loaded. */
 tl_status tl_dv_set_create(tl_fs *fs, tl_dv_set **out, tl_error *err);
+/** The file system of a set that has none yet. */
+void tl_dv_set_use(tl_dv_set *set, tl_fs *fs);
 tl_dv_set *tl_dv_set_ref(tl_dv_set *set);
 void tl_dv_set_unref(tl_dv_set *set);
 static inline void tl_dv_set_unrefp(tl_dv_set **set)

@@ -17,8 +17,8 @@ typedef struct slot {
 
 struct tl_dv_set {
     atomic_int refs;
-    tl_fs *fs; /* ref held */
     pthread_mutex_t lock;
+    tl_fs *fs;    /* ref held; NULL: not told yet. Guarded by lock */
     tl_map slots; /* name -> slot; guarded by lock */
 };
 
@@ -38,7 +38,7 @@ tl_status tl_dv_set_create(tl_fs *fs, tl_dv_set **out, tl_error *err)
     if (set == NULL)
         return tl_nomem(err, "deletion vectors");
     atomic_init(&set->refs, 1);
-    set->fs = tl_fs_ref(fs);
+    set->fs = fs == NULL ? NULL : tl_fs_ref(fs);
     pthread_mutex_init(&set->lock, NULL);
     *out = set;
     return TL_OK;
@@ -62,8 +62,19 @@ void tl_dv_set_unref(tl_dv_set *set)
         slot_free(value);
     tl_map_deinit(&set->slots);
     pthread_mutex_destroy(&set->lock);
-    tl_fs_unref(set->fs);
+    if (set->fs != NULL)
+        tl_fs_unref(set->fs);
     tl_free(set);
+}
+
+void tl_dv_set_use(tl_dv_set *set, tl_fs *fs)
+{
+    if (set == NULL)
+        return;
+    pthread_mutex_lock(&set->lock);
+    if (set->fs == NULL)
+        set->fs = tl_fs_ref(fs);
+    pthread_mutex_unlock(&set->lock);
 }
 
 static slot *find(const tl_dv_set *set, const char *name)
@@ -153,7 +164,9 @@ tl_status tl_dv_set_get(tl_dv_set *set, const char *data_file, tl_dv **out, tl_e
         return TL_OK;
     pthread_mutex_lock(&set->lock);
     slot *s = find(set, data_file);
-    if (s != NULL && s->dv == NULL)
+    if (s != NULL && s->dv == NULL && set->fs == NULL)
+        status = tl_error_set(err, TL_E_INTERNAL, "deletion vector of '%s': no file system", data_file);
+    else if (s != NULL && s->dv == NULL)
         status = tl_error_wrap(err, load(set->fs, s, &s->dv, err), "deletion vector of '%s' in '%s'", data_file, s->path);
     if (s != NULL && status == TL_OK)
         *out = tl_dv_ref(s->dv);

@@ -1,28 +1,20 @@
 /*
  * Checking a table: everything that a snapshot names is opened and compared with its metadata: sizes, counts, key ranges, key
- * order, sequence numbers, retracts, levels that overlap. A problem is a line of the report; only what keeps the check itself
+ * order, sequence numbers, retracts, levels that overlap, index files. A problem is a line of the report; only what keeps the check itself
  * from running is an error.
  */
-#include "table/table_private.h"
+#include "table/fsck_private.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 
 #include "types/key.h"
 
-typedef struct check {
-    tl_table *table;
-    tl_fsck_report *report;
-    tl_map seen; /* "m:", "l:", "f:" and a name: checked already */
-    size_t cap;
-} check;
-
 static char mark;
 
 /* ---- problems ---- */
 
-static tl_status problem(check *c, tl_error *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static tl_status problem(check *c, tl_error *err, const char *fmt, ...)
+tl_status tl_fsck__problem(tl_fsck__check *c, tl_error *err, const char *fmt, ...)
 {
     char text[1024];
     va_list args;
@@ -52,7 +44,7 @@ void tl_fsck_report_deinit(tl_fsck_report *report)
 }
 
 /* True the first time. */
-static tl_status first_time(check *c, const char *kind, const char *name, bool *out, tl_error *err)
+tl_status tl_fsck__first_time(tl_fsck__check *c, const char *kind, const char *name, bool *out, tl_error *err)
 {
     char key[1024];
     int n = snprintf(key, sizeof key, "%s:%s", kind, name);
@@ -69,85 +61,85 @@ static bool is_fatal(tl_status status)
     return status == TL_E_NOMEM || status == TL_E_UNSUPPORTED || status == TL_E_INTERNAL;
 }
 
-static tl_status failed(check *c, tl_status status, const tl_error *cause, const char *what, tl_error *err)
+tl_status tl_fsck__failed(tl_fsck__check *c, tl_status status, const tl_error *cause, const char *what, tl_error *err)
 {
     if (is_fatal(status)) {
         if (err != NULL)
             *err = *cause;
         return status;
     }
-    return problem(c, err, "%s: %s", what, cause->message);
+    return tl_fsck__problem(c, err, "%s: %s", what, cause->message);
 }
 
-static tl_status check_size(check *c, const char *path, const char *name, int64_t bytes, tl_error *err)
+tl_status tl_fsck__check_size(tl_fsck__check *c, const char *path, const char *name, int64_t bytes, tl_error *err)
 {
     tl_stat st;
     tl_error cause = {0};
     tl_status status = tl_fs_stat(c->table->fs, path, &st, &cause);
     if (status != TL_OK)
-        return failed(c, status, &cause, name, err);
+        return tl_fsck__failed(c, status, &cause, name, err);
     if (st.bytes != bytes)
-        return problem(c, err, "%s: size %lld, metadata says %lld", name, (long long)st.bytes, (long long)bytes);
+        return tl_fsck__problem(c, err, "%s: size %lld, metadata says %lld", name, (long long)st.bytes, (long long)bytes);
     return TL_OK;
 }
 
 /* ---- manifests ---- */
 
-static tl_status check_manifest(check *c, const tl_manifest_meta *m, const tl_manifest_entry *entries, size_t n, tl_error *err)
+static tl_status check_manifest(tl_fsck__check *c, const tl_manifest_meta *m, const tl_manifest_entry *entries, size_t n, tl_error *err)
 {
     bool first = false;
-    TL_TRY(first_time(c, "m", m->name, &first, err));
+    TL_TRY(tl_fsck__first_time(c, "m", m->name, &first, err));
     if (!first)
         return TL_OK;
     c->report->manifests++;
     TL_CLEANUP(tl_freep) char *path = tl_paths_manifest(&c->table->paths, m->name);
     if (path == NULL)
         return tl_nomem(err, "path");
-    TL_TRY(check_size(c, path, m->name, m->bytes, err));
+    TL_TRY(tl_fsck__check_size(c, path, m->name, m->bytes, err));
     int64_t added = 0;
     for (size_t i = 0; i < n; i++) {
         const tl_manifest_entry *e = &entries[i];
         added += e->kind == TL_ENTRY_ADD;
         if (m->min_bucket != INT32_MIN && (e->bucket < m->min_bucket || e->bucket > m->max_bucket))
-            TL_TRY(problem(c, err, "%s: bucket %d out of its range", m->name, e->bucket));
+            TL_TRY(tl_fsck__problem(c, err, "%s: bucket %d out of its range", m->name, e->bucket));
         if (m->min_level != INT32_MIN && (e->file->level < m->min_level || e->file->level > m->max_level))
-            TL_TRY(problem(c, err, "%s: level %d out of its range", m->name, e->file->level));
+            TL_TRY(tl_fsck__problem(c, err, "%s: level %d out of its range", m->name, e->file->level));
     }
     if (added != m->added || (int64_t)n - added != m->deleted)
-        return problem(c, err, "%s: the counts of added and deleted files differ", m->name);
+        return tl_fsck__problem(c, err, "%s: the counts of added and deleted files differ", m->name);
     return TL_OK;
 }
 
 /* All entries of a mode's manifests, each manifest checked. */
-static tl_status read_entries(check *c, const tl_snapshot *snap, tl_scan_mode mode, tl_entries *out, tl_error *err)
+static tl_status read_entries(tl_fsck__check *c, const tl_snapshot *snap, tl_scan_mode mode, tl_entries *out, tl_error *err)
 {
     tl_manifest_list list = {0};
     tl_error cause = {0};
     tl_status status = tl_table__manifests(c->table, snap, mode, &list, &cause);
     if (status != TL_OK)
-        status = failed(c, status, &cause, "manifest list", err);
+        status = tl_fsck__failed(c, status, &cause, "manifest list", err);
     for (size_t i = 0; status == TL_OK && i < list.n; i++) {
         size_t before = out->n;
         status = tl_manifest_read(c->table->fs, &c->table->paths, list.items[i].name, list.items[i].bytes, NULL, NULL, out, &cause);
         if (status == TL_OK)
             status = check_manifest(c, &list.items[i], out->items + before, out->n - before, err);
         else
-            status = failed(c, status, &cause, list.items[i].name, err);
+            status = tl_fsck__failed(c, status, &cause, list.items[i].name, err);
     }
     tl_manifest_list_deinit(&list);
     return status;
 }
 
-static tl_status check_list(check *c, const char *name, int64_t bytes, tl_error *err)
+static tl_status check_list(tl_fsck__check *c, const char *name, int64_t bytes, tl_error *err)
 {
     bool first = false;
     if (name == NULL || bytes == TL_ABSENT)
         return TL_OK;
-    TL_TRY(first_time(c, "l", name, &first, err));
+    TL_TRY(tl_fsck__first_time(c, "l", name, &first, err));
     TL_CLEANUP(tl_freep) char *path = tl_paths_manifest(&c->table->paths, name);
     if (path == NULL)
         return tl_nomem(err, "path");
-    return first ? check_size(c, path, name, bytes, err) : TL_OK;
+    return first ? tl_fsck__check_size(c, path, name, bytes, err) : TL_OK;
 }
 
 /* ---- data files ---- */
@@ -265,27 +257,27 @@ static tl_status stored_key(const tl_table *table, tl_bytes key, tl_keys **out, 
     return tl_keys_create((const tl_column *const *)row->cols, table->n_keys, 1, out, err);
 }
 
-static tl_status compare_keyed(check *c, const tl_data_file *f, const char *where, bool changelog, const rows_seen *s, tl_error *err)
+static tl_status compare_keyed(tl_fsck__check *c, const tl_data_file *f, const char *where, bool changelog, const rows_seen *s, tl_error *err)
 {
     if (changelog || s->rows == 0)
         return TL_OK;
     if (s->unordered)
-        TL_TRY(problem(c, err, "%s: its keys are not in strictly ascending order", where));
+        TL_TRY(tl_fsck__problem(c, err, "%s: its keys are not in strictly ascending order", where));
     TL_CLEANUP(tl_keys_freep) tl_keys *min = NULL;
     TL_CLEANUP(tl_keys_freep) tl_keys *max = NULL;
     TL_TRY(stored_key(c->table, f->min_key, &min, err));
     TL_TRY(stored_key(c->table, f->max_key, &max, err));
     if (tl_keys_compare(s->min, 0, min, 0) != 0 || tl_keys_compare(s->max, 0, max, 0) != 0)
-        TL_TRY(problem(c, err, "%s: its key range differs from the metadata", where));
+        TL_TRY(tl_fsck__problem(c, err, "%s: its key range differs from the metadata", where));
     if (s->min_seq < f->min_seq || s->max_seq > f->max_seq)
-        TL_TRY(problem(c, err, "%s: sequence numbers %lld..%lld, metadata says %lld..%lld", where, (long long)s->min_seq,
+        TL_TRY(tl_fsck__problem(c, err, "%s: sequence numbers %lld..%lld, metadata says %lld..%lld", where, (long long)s->min_seq,
                        (long long)s->max_seq, (long long)f->min_seq, (long long)f->max_seq));
     if (f->delete_rows != TL_ABSENT && f->delete_rows != s->retracts)
-        TL_TRY(problem(c, err, "%s: %lld retracts, metadata says %lld", where, (long long)s->retracts, (long long)f->delete_rows));
+        TL_TRY(tl_fsck__problem(c, err, "%s: %lld retracts, metadata says %lld", where, (long long)s->retracts, (long long)f->delete_rows));
     return TL_OK;
 }
 
-static tl_status check_extra(check *c, const char *path, const tl_data_file *f, const char *where, tl_error *err)
+static tl_status check_extra(tl_fsck__check *c, const char *path, const tl_data_file *f, const char *where, tl_error *err)
 {
     const char *slash = strrchr(path, '/');
     for (int32_t i = 0; slash != NULL && i < f->n_extra_files; i++) {
@@ -295,12 +287,12 @@ static tl_status check_extra(check *c, const char *path, const tl_data_file *f, 
             return tl_nomem(err, "path");
         TL_TRY(tl_fs_exists(c->table->fs, extra, &exists, err));
         if (!exists)
-            TL_TRY(problem(c, err, "%s: no extra file %s", where, f->extra_files[i]));
+            TL_TRY(tl_fsck__problem(c, err, "%s: no extra file %s", where, f->extra_files[i]));
     }
     return TL_OK;
 }
 
-static tl_status check_file(check *c, const tl_manifest_entry *e, bool changelog, tl_error *err)
+static tl_status check_file(tl_fsck__check *c, const tl_manifest_entry *e, bool changelog, tl_error *err)
 {
     tl_table *table = c->table;
     TL_CLEANUP(tl_freep) char *path = tl_data_file_path(table->config, tl_bytes_view_of(e->partition), e->bucket, e->file);
@@ -309,11 +301,11 @@ static tl_status check_file(check *c, const tl_manifest_entry *e, bool changelog
     size_t root = strlen(table->path);
     const char *where = strncmp(path, table->path, root) == 0 && path[root] == '/' ? path + root + 1 : path;
     bool first = false;
-    TL_TRY(first_time(c, "f", where, &first, err));
+    TL_TRY(tl_fsck__first_time(c, "f", where, &first, err));
     if (!first)
         return TL_OK;
     c->report->data_files++;
-    TL_TRY(check_size(c, path, where, e->file->bytes, err));
+    TL_TRY(tl_fsck__check_size(c, path, where, e->file->bytes, err));
     TL_TRY(check_extra(c, path, e->file, where, err));
     rows_seen s = {.min_seq = INT64_MAX, .max_seq = INT64_MIN};
     tl_error cause = {0};
@@ -321,9 +313,9 @@ static tl_status check_file(check *c, const tl_manifest_entry *e, bool changelog
     if (status == TL_OK && table->n_keys > 0)
         status = compare_keyed(c, e->file, where, changelog, &s, &cause);
     if (status != TL_OK)
-        status = failed(c, status, &cause, where, err);
+        status = tl_fsck__failed(c, status, &cause, where, err);
     else if (s.rows != e->file->rows)
-        status = problem(c, err, "%s: %lld rows, metadata says %lld", where, (long long)s.rows, (long long)e->file->rows);
+        status = tl_fsck__problem(c, err, "%s: %lld rows, metadata says %lld", where, (long long)s.rows, (long long)e->file->rows);
     if (changelog)
         c->report->changelog_rows += s.rows;
     else
@@ -348,7 +340,7 @@ static int by_level(const void *a, const void *b)
 }
 
 /* Files of a level above 0 must not overlap. */
-static tl_status check_levels(check *c, const tl_entries *live, tl_error *err)
+static tl_status check_levels(tl_fsck__check *c, const tl_entries *live, tl_error *err)
 {
     TL_CLEANUP(tl_freep) level_file *files = tl_calloc(live->n, sizeof *files);
     TL_CLEANUP(tl_freep) const tl_manifest_entry **run = tl_calloc(live->n, sizeof *run);
@@ -367,9 +359,9 @@ static tl_status check_levels(check *c, const tl_entries *live, tl_error *err)
         tl_error cause = {0};
         tl_status status = to - from < 2 ? TL_OK : tl_commit__overlap(c->table, run, to - from, &overlap, &cause);
         if (status != TL_OK)
-            TL_TRY(failed(c, status, &cause, "level", err));
+            TL_TRY(tl_fsck__failed(c, status, &cause, "level", err));
         if (overlap)
-            TL_TRY(problem(c, err, "bucket %d, level %d: its files overlap ('%s' is one of them)", run[0]->bucket, run[0]->file->level,
+            TL_TRY(tl_fsck__problem(c, err, "bucket %d, level %d: its files overlap ('%s' is one of them)", run[0]->bucket, run[0]->file->level,
                            run[0]->file->name));
     }
     return TL_OK;
@@ -385,14 +377,14 @@ static int64_t signed_rows(const tl_entries *entries)
     return rows;
 }
 
-static tl_status check_files(check *c, const tl_entries *entries, bool changelog, tl_error *err)
+static tl_status check_files(tl_fsck__check *c, const tl_entries *entries, bool changelog, tl_error *err)
 {
     for (size_t i = 0; i < entries->n; i++)
         TL_TRY(check_file(c, &entries->items[i], changelog, err));
     return TL_OK;
 }
 
-static tl_status check_changelog(check *c, const tl_snapshot *snap, tl_error *err)
+static tl_status check_changelog(tl_fsck__check *c, const tl_snapshot *snap, tl_error *err)
 {
     if (snap->changelog_manifest_list == NULL)
         return TL_OK;
@@ -403,27 +395,28 @@ static tl_status check_changelog(check *c, const tl_snapshot *snap, tl_error *er
         status = check_files(c, &entries, /* changelog= */ true, err);
     int64_t rows = signed_rows(&entries);
     if (status == TL_OK && snap->changelog_record_count != TL_ABSENT && rows != snap->changelog_record_count)
-        status = problem(c, err, "snapshot %lld: changelog files hold %lld rows, it says %lld", (long long)snap->id, (long long)rows,
+        status = tl_fsck__problem(c, err, "snapshot %lld: changelog files hold %lld rows, it says %lld", (long long)snap->id, (long long)rows,
                          (long long)snap->changelog_record_count);
     tl_entries_deinit(&entries);
     return status;
 }
 
-static tl_status check_live(check *c, const tl_snapshot *snap, tl_entries *live, tl_error *err)
+static tl_status check_live(tl_fsck__check *c, const tl_snapshot *snap, tl_entries *live, tl_error *err)
 {
     tl_error cause = {0};
     tl_status status = tl_entries_merge(live, /* drop_deletes= */ true, &cause);
     if (status != TL_OK)
-        return failed(c, status, &cause, "manifests", err);
+        return tl_fsck__failed(c, status, &cause, "manifests", err);
     TL_TRY(check_files(c, live, /* changelog= */ false, err));
     int64_t rows = signed_rows(live);
     if (rows != snap->total_record_count)
-        TL_TRY(problem(c, err, "snapshot %lld: files hold %lld rows, it says %lld", (long long)snap->id, (long long)rows,
+        TL_TRY(tl_fsck__problem(c, err, "snapshot %lld: files hold %lld rows, it says %lld", (long long)snap->id, (long long)rows,
                        (long long)snap->total_record_count));
+    TL_TRY(tl_fsck__check_indexes(c, snap, live, err));
     return c->table->n_keys > 0 ? check_levels(c, live, err) : TL_OK;
 }
 
-static tl_status check_snapshot(check *c, const tl_snapshot *snap, tl_error *err)
+static tl_status check_snapshot(tl_fsck__check *c, const tl_snapshot *snap, tl_error *err)
 {
     TL_TRY(tl_table__check_snapshot(c->table, snap, err));
     TL_TRY(check_list(c, snap->base_manifest_list, snap->base_manifest_list_bytes, err));
@@ -432,7 +425,7 @@ static tl_status check_snapshot(check *c, const tl_snapshot *snap, tl_error *err
     tl_status status = read_entries(c, snap, TL_SCAN_DELTA, &delta, err);
     int64_t rows = signed_rows(&delta);
     if (status == TL_OK && rows != snap->delta_record_count)
-        status = problem(c, err, "snapshot %lld: delta has %lld rows, it says %lld", (long long)snap->id, (long long)rows,
+        status = tl_fsck__problem(c, err, "snapshot %lld: delta has %lld rows, it says %lld", (long long)snap->id, (long long)rows,
                          (long long)snap->delta_record_count);
     if (status == TL_OK)
         status = read_entries(c, snap, TL_SCAN_ALL, &live, err);
@@ -443,7 +436,7 @@ static tl_status check_snapshot(check *c, const tl_snapshot *snap, tl_error *err
     return status == TL_OK ? check_changelog(c, snap, err) : status;
 }
 
-static tl_status check_all(check *c, bool all, tl_error *err)
+static tl_status check_all(tl_fsck__check *c, bool all, tl_error *err)
 {
     tl_table *table = c->table;
     TL_TRY(tl_snapshot_latest_id(table->fs, &table->paths, &c->report->latest_snapshot, err));
@@ -464,7 +457,7 @@ static tl_status check_all(check *c, bool all, tl_error *err)
             continue;
         }
         if (status != TL_OK) {
-            status = failed(c, status, &cause, what, err);
+            status = tl_fsck__failed(c, status, &cause, what, err);
             continue;
         }
         c->report->snapshots++;
@@ -479,7 +472,7 @@ tl_status tl_table_fsck(tl_table *table, bool all, tl_fsck_report *out, tl_error
     char name[256];
     TL_TRY(tl_table__require_data(table, "check it", err));
     tl_fsck_report report = {0};
-    check c = {.table = table, .report = &report};
+    tl_fsck__check c = {.table = table, .report = &report};
     tl_status status = check_all(&c, all, err);
     tl_map_deinit(&c.seen);
     if (status != TL_OK) {

@@ -242,6 +242,7 @@ static tl_status read_data_split(tl_table *table, const tl_split *split, const t
                                 .with_seq = tl_audit_wants_seq(table),
                                 .vectors = split->vectors};
     tl_bytes_view partition = tl_bytes_view_of(split->partition);
+    tl_dv_set_use(split->vectors, table->fs);
     if (table->n_keys > 0 && !keep_deletes && !spec->with_kinds && (split->streaming || split->kind != TL_SPLIT_DATA)) {
         tl_scan_spec with_kinds = *spec;
         with_kinds.with_kinds = true;

@@ -3,7 +3,7 @@
  * Source: format reference §22; Java: DataSplit (version 8), CommitMessageSerializer (version 11), DataFileMetaSerializer.
  *
  *   DataSplit      int64 magic, int32 8, int64 snapshot, partition, int32 bucket, UTF bucketPath, bool [int32 totalBuckets],
- *                  int32 0 and byte 0 (once: files before), list of files, byte 0 (no deletion files), bool streaming, bool raw
+ *                  int32 0 and byte 0 (once: files before), list of files, deletion files, bool streaming, bool raw
  *   CommitMessage  partition, int32 bucket, bool [int32 total], new, deleted, changelog, new and deleted index files,
  *                  compact before, after, changelog, new and deleted index files
  *   partition      int32 length, then BinaryRow with arity; file: int32 length, then BinaryRow without arity; list: int32 count
@@ -13,6 +13,7 @@
 #include "table/table_private.h"
 
 #include "base/bits.h"
+#include "table/wire_private.h"
 
 #define SPLIT_MAGIC INT64_C(-2394839472490812314)
 #define SPLIT_VERSION 8
@@ -58,54 +59,6 @@ static tl_status file_rows_init(file_rows *rows, tl_error *err)
 }
 
 /* ---- writing ---- */
-
-static tl_status put_i32(tl_buf *out, int32_t v)
-{
-    uint8_t bytes[4];
-    tl_write_be32(bytes, (uint32_t)v);
-    return tl_buf_append(out, bytes, sizeof bytes);
-}
-
-static tl_status put_i64(tl_buf *out, int64_t v)
-{
-    uint8_t bytes[8];
-    tl_write_be64(bytes, (uint64_t)v);
-    return tl_buf_append(out, bytes, sizeof bytes);
-}
-
-static tl_status put_bytes(tl_buf *out, const void *data, size_t len)
-{
-    TL_TRY(put_i32(out, (int32_t)len));
-    return tl_buf_append(out, data, len);
-}
-
-/* Java's modified UTF-8: NUL as two bytes, characters beyond the BMP as two surrogates of three bytes. */
-static tl_status put_utf(tl_buf *out, const char *text, tl_error *err)
-{
-    size_t at = out->len;
-    if (tl_buf_append(out, "\0", 2) != TL_OK)
-        return tl_nomem(err, "split");
-    for (const uint8_t *p = (const uint8_t *)text; *p != 0;) {
-        if (*p < 0xF0 || p[1] == 0 || p[2] == 0 || p[3] == 0) {
-            if (tl_buf_append_byte(out, *p++) != TL_OK)
-                return tl_nomem(err, "split");
-            continue;
-        }
-        uint32_t cp = ((uint32_t)(p[0] & 7) << 18 | (uint32_t)(p[1] & 63) << 12 | (uint32_t)(p[2] & 63) << 6 | (uint32_t)(p[3] & 63)) - 0x10000;
-        uint32_t units[2] = {0xD800 + (cp >> 10), 0xDC00 + (cp & 0x3FF)};
-        for (int i = 0; i < 2; i++) {
-            uint8_t bytes[3] = {(uint8_t)(0xE0 | units[i] >> 12), (uint8_t)(0x80 | (units[i] >> 6 & 63)), (uint8_t)(0x80 | (units[i] & 63))};
-            if (tl_buf_append(out, bytes, sizeof bytes) != TL_OK)
-                return tl_nomem(err, "split");
-        }
-        p += 4;
-    }
-    size_t len = out->len - at - 2;
-    if (len > UINT16_MAX)
-        return tl_error_set(err, TL_E_LIMIT, "path '%.64s…' is too long to be serialised", text);
-    tl_write_be16(out->data + at, (uint16_t)len);
-    return TL_OK;
-}
 
 static tl_status add_str(tl_builder *b, const char *text)
 {
@@ -171,7 +124,7 @@ static tl_status append_rows(tl_column *const *cols, size_t n, tl_buf *out)
 {
     for (size_t i = 0; i < n; i++) {
         size_t at = out->len;
-        TL_TRY(put_i32(out, 0));
+        TL_TRY(tl_wire__put_i32(out, 0));
         TL_TRY(tl_binary_row_append(out, (const tl_column *const *)cols, N_FILE_FIELDS, (int64_t)i, TL_KIND_INSERT, /* with_arity= */ false));
         tl_write_be32(out->data + at, (uint32_t)(out->len - at - 4));
     }
@@ -181,7 +134,7 @@ static tl_status append_rows(tl_column *const *cols, size_t n, tl_buf *out)
 /* A count and the files' rows. */
 static tl_status put_files(const tl_file_list *files, tl_buf *out, tl_error *err)
 {
-    if (put_i32(out, (int32_t)files->n) != TL_OK)
+    if (tl_wire__put_i32(out, (int32_t)files->n) != TL_OK)
         return tl_nomem(err, "files");
     if (files->n == 0)
         return TL_OK;
@@ -208,115 +161,60 @@ static tl_status put_files(const tl_file_list *files, tl_buf *out, tl_error *err
 static tl_status put_total(int32_t total, tl_buf *out)
 {
     TL_TRY(tl_buf_append_byte(out, total != 0));
-    return total == 0 ? TL_OK : put_i32(out, total);
+    return total == 0 ? TL_OK : tl_wire__put_i32(out, total);
 }
 
 tl_status tl_split_serialize(const tl_split *split, const char *bucket_path, tl_buf *out, tl_error *err)
 {
     if (split->kind != TL_SPLIT_DATA)
         return tl_error_set(err, TL_E_UNSUPPORTED, "splits that compare two states cannot be serialised");
-    for (size_t i = 0; i < split->files.n; i++) {
-        if (tl_dv_set_has(split->vectors, split->files.items[i]->name)) /* without them deleted rows would be there again */
-            return tl_error_set(err, TL_E_UNSUPPORTED, "split: not supported: deletion vectors (of file '%s')", split->files.items[i]->name);
-    }
-    if (put_i64(out, SPLIT_MAGIC) != TL_OK || put_i32(out, SPLIT_VERSION) != TL_OK || put_i64(out, split->snapshot_id) != TL_OK ||
-        put_bytes(out, split->partition.data, split->partition.len) != TL_OK || put_i32(out, split->bucket) != TL_OK)
+    if (tl_wire__put_i64(out, SPLIT_MAGIC) != TL_OK || tl_wire__put_i32(out, SPLIT_VERSION) != TL_OK || tl_wire__put_i64(out, split->snapshot_id) != TL_OK ||
+        tl_wire__put_bytes(out, split->partition.data, split->partition.len) != TL_OK || tl_wire__put_i32(out, split->bucket) != TL_OK)
         return tl_nomem(err, "split");
-    TL_TRY(put_utf(out, bucket_path, err));
-    if (put_total(split->total_buckets, out) != TL_OK || put_i32(out, 0) != TL_OK || tl_buf_append_byte(out, 0) != TL_OK)
+    TL_TRY(tl_wire__put_utf(out, bucket_path, err));
+    if (put_total(split->total_buckets, out) != TL_OK || tl_wire__put_i32(out, 0) != TL_OK || tl_buf_append_byte(out, 0) != TL_OK)
         return tl_nomem(err, "split");
     TL_TRY(put_files(&split->files, out, err));
+    TL_TRY(tl_wire__put_deletions(split->vectors, &split->files, out, err));
     /* The last is there only for splits of the other branch (Java: FallbackDataSplit). */
-    uint8_t tail[4] = {0, split->streaming, split->raw, 1};
-    return tl_buf_append(out, tail, split->other_branch ? 4 : 3) == TL_OK ? TL_OK : tl_nomem(err, "split");
+    uint8_t tail[3] = {split->streaming, split->raw, 1};
+    return tl_buf_append(out, tail, split->other_branch ? 3 : 2) == TL_OK ? TL_OK : tl_nomem(err, "split");
 }
 
 tl_status tl_commit_message_serialize(const tl_commit_message *msg, tl_buf *out, tl_error *err)
 {
-    if (put_bytes(out, msg->partition.data, msg->partition.len) != TL_OK || put_i32(out, msg->bucket) != TL_OK ||
+    if (tl_wire__put_bytes(out, msg->partition.data, msg->partition.len) != TL_OK || tl_wire__put_i32(out, msg->bucket) != TL_OK ||
         put_total(msg->total_buckets, out) != TL_OK)
         return tl_nomem(err, "commit message");
-    if (msg->new_indexes.n + msg->deleted_indexes.n + msg->compact_new_indexes.n + msg->compact_deleted_indexes.n > 0)
-        return tl_error_set(err, TL_E_UNSUPPORTED, "commit message: not supported: index files (of deletion vectors or dynamic buckets)");
     const tl_file_list *lists[] = {&msg->new_files,      &msg->deleted_files, &msg->changelog_files,
                                    &msg->compact_before, &msg->compact_after, &msg->compact_changelog};
+    const tl_index_list *indexes[] = {&msg->new_indexes, &msg->deleted_indexes, &msg->compact_new_indexes, &msg->compact_deleted_indexes};
     for (size_t i = 0; i < TL_ARRAY_LEN(lists); i++) {
         TL_TRY(put_files(lists[i], out, err));
-        /* No index files, new or deleted, after each group of three. */
-        if (i % 3 == 2 && (put_i32(out, 0) != TL_OK || put_i32(out, 0) != TL_OK))
-            return tl_nomem(err, "commit message");
+        for (size_t k = 0; i % 3 == 2 && k < 2; k++) /* after each group of three: index files, new and deleted */
+            TL_TRY(tl_wire__put_indexes(indexes[i / 3 * 2 + k], out, err));
     }
     return TL_OK;
 }
 
 /* ---- reading: bytes from outside ---- */
 
-typedef struct input {
-    const uint8_t *start;
-    const uint8_t *p;
-    const uint8_t *end;
-    const char *what;
-} input;
-
-static tl_status need(input *in, size_t bytes, tl_error *err)
-{
-    if ((size_t)(in->end - in->p) >= bytes)
-        return TL_OK;
-    return tl_error_set(err, TL_E_CORRUPT, "%s: %zu bytes wanted at byte %zu, %zu are left", in->what, bytes, (size_t)(in->p - in->start),
-                        (size_t)(in->end - in->p));
-}
-
-static tl_status get_u8(input *in, uint8_t *out, tl_error *err)
-{
-    TL_TRY(need(in, 1, err));
-    *out = *in->p++;
-    return TL_OK;
-}
-
-static tl_status get_i32(input *in, int32_t *out, tl_error *err)
-{
-    TL_TRY(need(in, 4, err));
-    *out = (int32_t)tl_read_be32(in->p);
-    in->p += 4;
-    return TL_OK;
-}
-
-static tl_status get_i64(input *in, int64_t *out, tl_error *err)
-{
-    TL_TRY(need(in, 8, err));
-    *out = (int64_t)tl_read_be64(in->p);
-    in->p += 8;
-    return TL_OK;
-}
-
-static tl_status get_bytes(input *in, tl_bytes_view *out, tl_error *err)
-{
-    int32_t len = 0;
-    TL_TRY(get_i32(in, &len, err));
-    if (len < 0)
-        return tl_error_set(err, TL_E_CORRUPT, "%s: length %d at byte %zu", in->what, len, (size_t)(in->p - in->start) - 4);
-    TL_TRY(need(in, (size_t)len, err));
-    *out = (tl_bytes_view){in->p, (size_t)len};
-    in->p += len;
-    return TL_OK;
-}
-
 /* A partition: its row must at least hold the arity and a header. */
-static tl_status get_partition(input *in, tl_bytes *out, tl_error *err)
+static tl_status get_partition(tl_wire_input *in, tl_bytes *out, tl_error *err)
 {
     tl_bytes_view view;
-    TL_TRY(get_bytes(in, &view, err));
+    TL_TRY(tl_wire__get_bytes(in, &view, err));
     if (view.len < 12)
         return tl_error_set(err, TL_E_CORRUPT, "%s: a partition of %zu bytes", in->what, view.len);
     return tl_bytes_dup(view, out) == TL_OK ? TL_OK : tl_nomem(err, in->what);
 }
 
-static tl_status get_total(input *in, int32_t *out, tl_error *err)
+static tl_status get_total(tl_wire_input *in, int32_t *out, tl_error *err)
 {
     uint8_t there = 0;
-    TL_TRY(get_u8(in, &there, err));
+    TL_TRY(tl_wire__get_u8(in, &there, err));
     *out = 0;
-    return there == 0 ? TL_OK : get_i32(in, out, err);
+    return there == 0 ? TL_OK : tl_wire__get_i32(in, out, err);
 }
 
 static tl_status dup_str(const tl_column *col, int64_t i, char **out)
@@ -401,7 +299,7 @@ static tl_status file_from_row(tl_column *const *c, int64_t i, tl_data_file *f)
 }
 
 /* What later code relies on: a file name without folders, sizes that are none of the impossible. */
-static tl_status check_file(const input *in, const tl_data_file *f, tl_error *err)
+static tl_status check_file(const tl_wire_input *in, const tl_data_file *f, tl_error *err)
 {
     for (int32_t i = -1; i < f->n_extra_files; i++) {
         const char *name = i < 0 ? f->name : f->extra_files[i];
@@ -414,7 +312,7 @@ static tl_status check_file(const input *in, const tl_data_file *f, tl_error *er
     return TL_OK;
 }
 
-static tl_status add_rows(input *in, tl_column *const *cols, int64_t n, tl_file_list *out, tl_error *err)
+static tl_status add_rows(tl_wire_input *in, tl_column *const *cols, int64_t n, tl_file_list *out, tl_error *err)
 {
     /* Columns that are NOT NULL in the row's type must hold values: files are made of them without looking again. */
     static const int required[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
@@ -435,20 +333,20 @@ static tl_status add_rows(input *in, tl_column *const *cols, int64_t n, tl_file_
     return TL_OK;
 }
 
-static tl_status read_rows(input *in, int32_t n, file_rows *rows, tl_error *err)
+static tl_status read_rows(tl_wire_input *in, int32_t n, file_rows *rows, tl_error *err)
 {
     for (int32_t i = 0; i < n; i++) {
         tl_bytes_view row;
-        TL_TRY(get_bytes(in, &row, err));
+        TL_TRY(tl_wire__get_bytes(in, &row, err));
         TL_TRY(tl_error_wrap(err, tl_binary_row_read(row, rows->type, /* with_arity= */ false, rows->cols, err), "%s: file %d", in->what, i));
     }
     return TL_OK;
 }
 
-static tl_status get_files(input *in, tl_file_list *out, tl_error *err)
+static tl_status get_files(tl_wire_input *in, tl_file_list *out, tl_error *err)
 {
     int32_t n = 0;
-    TL_TRY(get_i32(in, &n, err));
+    TL_TRY(tl_wire__get_i32(in, &n, err));
     /* Each file takes more than 4 bytes: a larger count cannot be true, and nothing is allocated for it. */
     if (n < 0 || (size_t)n > (size_t)(in->end - in->p) / 4)
         return tl_error_set(err, TL_E_CORRUPT, "%s: %d files at byte %zu", in->what, n, (size_t)(in->p - in->start) - 4);
@@ -468,43 +366,41 @@ static tl_status get_files(input *in, tl_file_list *out, tl_error *err)
     return status;
 }
 
-static tl_status at_end(const input *in, tl_error *err)
+static tl_status at_end(const tl_wire_input *in, tl_error *err)
 {
     if (in->p == in->end)
         return TL_OK;
     return tl_error_set(err, TL_E_CORRUPT, "%s: %zu bytes after its end", in->what, (size_t)(in->end - in->p));
 }
 
-static tl_status read_split(input *in, tl_split *out, tl_error *err)
+static tl_status read_split(tl_wire_input *in, tl_split *out, tl_error *err)
 {
     int64_t magic = 0;
     int32_t version = 0, before = 0;
     uint8_t flag = 0;
-    TL_TRY(get_i64(in, &magic, err));
+    TL_TRY(tl_wire__get_i64(in, &magic, err));
     if (magic != SPLIT_MAGIC)
         return tl_error_set(err, TL_E_UNSUPPORTED, "split: not supported: version 1 (no magic number)");
-    TL_TRY(get_i32(in, &version, err));
+    TL_TRY(tl_wire__get_i32(in, &version, err));
     if (version != SPLIT_VERSION)
         return tl_error_set(err, TL_E_UNSUPPORTED, "split: not supported: version %d", version);
-    TL_TRY(get_i64(in, &out->snapshot_id, err));
+    TL_TRY(tl_wire__get_i64(in, &out->snapshot_id, err));
     TL_TRY(get_partition(in, &out->partition, err));
-    TL_TRY(get_i32(in, &out->bucket, err));
-    TL_TRY(need(in, 2, err));
+    TL_TRY(tl_wire__get_i32(in, &out->bucket, err));
+    TL_TRY(tl_wire__need(in, 2, err));
     size_t path_bytes = tl_read_be16(in->p);
-    TL_TRY(need(in, 2 + path_bytes, err));
+    TL_TRY(tl_wire__need(in, 2 + path_bytes, err));
     in->p += 2 + path_bytes; /* follows from table, partition and bucket */
     TL_TRY(get_total(in, &out->total_buckets, err));
-    TL_TRY(get_i32(in, &before, err));
-    TL_TRY(get_u8(in, &flag, err));
+    TL_TRY(tl_wire__get_i32(in, &before, err));
+    TL_TRY(tl_wire__get_u8(in, &flag, err));
     if (before != 0 || flag != 0)
         return tl_error_set(err, TL_E_UNSUPPORTED, "split: not supported: files before");
     TL_TRY(get_files(in, &out->files, err));
-    TL_TRY(get_u8(in, &flag, err));
-    if (flag != 0)
-        return tl_error_set(err, TL_E_UNSUPPORTED, "split: not supported: deletion vectors");
-    TL_TRY(get_u8(in, &flag, err));
+    TL_TRY(tl_wire__get_deletions(in, &out->files, &out->vectors, err));
+    TL_TRY(tl_wire__get_u8(in, &flag, err));
     out->streaming = flag != 0;
-    TL_TRY(get_u8(in, &flag, err));
+    TL_TRY(tl_wire__get_u8(in, &flag, err));
     out->raw = flag != 0;
     out->other_branch = in->end - in->p == 1 && *in->p == 1;
     in->p += out->other_branch;
@@ -513,7 +409,7 @@ static tl_status read_split(input *in, tl_split *out, tl_error *err)
 
 tl_status tl_split_deserialize(tl_bytes_view bytes, tl_split *out, tl_error *err)
 {
-    input in = {bytes.data, bytes.data, bytes.data + bytes.len, "split"};
+    tl_wire_input in = {bytes.data, bytes.data, bytes.data + bytes.len, "split"};
     tl_split split = {0};
     tl_status status = read_split(&in, &split, err);
     if (status != TL_OK) {
@@ -524,28 +420,25 @@ tl_status tl_split_deserialize(tl_bytes_view bytes, tl_split *out, tl_error *err
     return TL_OK;
 }
 
-static tl_status read_message(input *in, tl_commit_message *out, tl_error *err)
+static tl_status read_message(tl_wire_input *in, tl_commit_message *out, tl_error *err)
 {
     TL_TRY(get_partition(in, &out->partition, err));
-    TL_TRY(get_i32(in, &out->bucket, err));
+    TL_TRY(tl_wire__get_i32(in, &out->bucket, err));
     TL_TRY(get_total(in, &out->total_buckets, err));
     tl_file_list *lists[] = {&out->new_files,      &out->deleted_files, &out->changelog_files,
                              &out->compact_before, &out->compact_after, &out->compact_changelog};
+    tl_index_list *indexes[] = {&out->new_indexes, &out->deleted_indexes, &out->compact_new_indexes, &out->compact_deleted_indexes};
     for (size_t i = 0; i < TL_ARRAY_LEN(lists); i++) {
         TL_TRY(get_files(in, lists[i], err));
-        for (int k = 0; i % 3 == 2 && k < 2; k++) {
-            int32_t n = 0;
-            TL_TRY(get_i32(in, &n, err));
-            if (n != 0)
-                return tl_error_set(err, TL_E_UNSUPPORTED, "commit message: not supported: index files");
-        }
+        for (size_t k = 0; i % 3 == 2 && k < 2; k++)
+            TL_TRY(tl_wire__get_indexes(in, indexes[i / 3 * 2 + k], err));
     }
     return at_end(in, err);
 }
 
 tl_status tl_commit_message_deserialize(tl_bytes_view bytes, tl_commit_message *out, tl_error *err)
 {
-    input in = {bytes.data, bytes.data, bytes.data + bytes.len, "commit message"};
+    tl_wire_input in = {bytes.data, bytes.data, bytes.data + bytes.len, "commit message"};
     tl_commit_message msg = {0};
     tl_status status = read_message(&in, &msg, err);
     if (status != TL_OK) {
