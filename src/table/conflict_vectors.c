@@ -52,11 +52,12 @@ static tl_status gone_files(const tl_entries *delta, tl_map *out, tl_error *err)
     return TL_OK;
 }
 
-/* A vector that stays although its file goes: somebody deleted rows that the rewrite did not know of. */
+/* A vector that stays although its file goes: somebody deleted rows that the rewrite did not know of. Files whose vectors stay are put
+   into `kept`. */
 static tl_status check_rewritten(const tl_table *table, const tl_index_entries *old, const tl_index_entries *changes, const tl_map *gone,
-                                 tl_error *err)
+                                 tl_map *kept, tl_error *err)
 {
-    for (size_t i = 0; i < old->n && gone->count > 0; i++) {
+    for (size_t i = 0; i < old->n; i++) {
         const tl_index_entry *e = &old->items[i];
         if (!is_vectors(e) || is_replaced(table, e, changes))
             continue;
@@ -66,18 +67,25 @@ static tl_status check_rewritten(const tl_table *table, const tl_index_entries *
                                                 "File deletion conflicts detected! Give up committing. Rows of file %s, which is to be "
                                                 "deleted, were deleted meanwhile.",
                                                 e->file->ranges[r].data_file);
+            TL_TRY(put_name(kept, e->file->ranges[r].data_file, err));
         }
     }
     return TL_OK;
 }
 
-static tl_status check_made(const tl_index_entries *changes, const tl_map *live, tl_error *err)
+/* New vectors are of files that are there, and take the place of the old ones of those files. */
+static tl_status check_made(const tl_index_entries *changes, const tl_map *live, const tl_map *kept, tl_error *err)
 {
     for (size_t i = 0; i < changes->n; i++) {
         const tl_index_entry *e = &changes->items[i];
         if (!is_vectors(e) || e->kind != TL_ENTRY_ADD)
             continue;
         for (int32_t r = 0; r < e->file->n_ranges; r++) {
+            if (has_name(kept, e->file->ranges[r].data_file))
+                return tl_commit__contradiction(err,
+                                                "File deletion conflicts detected! Give up committing. Trying to add dv for data file %s "
+                                                "which is already added.",
+                                                e->file->ranges[r].data_file);
             if (!has_name(live, e->file->ranges[r].data_file))
                 return tl_commit__contradiction(err,
                                                 "File deletion conflicts detected! Give up committing. Trying to create deletion vector "
@@ -104,15 +112,16 @@ static tl_status live_files(const tl_entries *base, const tl_entries *delta, con
 tl_status tl_commit__check_vectors(tl_table *table, const tl_entries *base, const tl_entries *delta, const tl_index_entries *old,
                                    const tl_index_entries *changes, tl_error *err)
 {
-    tl_map gone = {0}, live = {0};
+    tl_map gone = {0}, kept = {0}, live = {0};
     tl_status status = gone_files(delta, &gone, err);
     if (status == TL_OK)
-        status = check_rewritten(table, old, changes, &gone, err);
+        status = check_rewritten(table, old, changes, &gone, &kept, err);
     if (status == TL_OK && changes->n > 0)
         status = live_files(base, delta, &gone, &live, err);
     if (status == TL_OK && changes->n > 0)
-        status = check_made(changes, &live, err);
+        status = check_made(changes, &live, &kept, err);
     tl_map_deinit(&gone);
+    tl_map_deinit(&kept);
     tl_map_deinit(&live);
     return status;
 }
