@@ -42,6 +42,81 @@ static tl_status add_column(tl_binder *b, const tl_ast *column, changes *list)
                                  .after = position_after(position)});
 }
 
+/* A place inside a column: names of ROW fields, `element` of an ARRAY or MULTISET, `value` of a MAP. */
+typedef struct place {
+    const struct place *above;
+    const char *name;
+    int32_t depth;
+} place;
+
+static tl_status change_at(tl_binder *b, changes *list, const place *at, tl_alter change)
+{
+    char **path = tl_arena_alloc(b->arena, (size_t)at->depth * sizeof(*path));
+    BIND_ALLOC(b, path);
+    change.n_path = at->depth;
+    change.path = path;
+    for (const place *p = at; p != NULL; p = p->above) {
+        path[p->depth - 1] = tl_arena_strdup(b->arena, p->name);
+        BIND_ALLOC(b, path[p->depth - 1]);
+    }
+    change.name = path[0];
+    return add_change(b, list, change);
+}
+
+static tl_status type_changes(tl_binder *b, const tl_ast *column, const place *at, const tl_type *old, const tl_type *type, changes *list);
+
+/* Fields that stay keep their order; those that are not named any more go, new ones come where they are named. */
+static tl_status row_changes(tl_binder *b, const tl_ast *column, const place *at, const tl_type *old, const tl_type *type, changes *list)
+{
+    for (int32_t i = 0, last = -1; i < type->n_fields; i++) {
+        int32_t was = tl_type_field_index(old, type->fields[i].name);
+        if (was >= 0 && was < last)
+            return BIND_ERROR(b, column, "Order of existing fields in column %s must be kept the same. However, field %s and %s have changed their orders.",
+                              column->text, old->fields[last].name, old->fields[was].name);
+        last = was >= 0 ? was : last;
+    }
+    for (int32_t i = 0; i < old->n_fields; i++) {
+        place field = {at, old->fields[i].name, at->depth + 1};
+        if (tl_type_field_index(type, field.name) < 0)
+            TL_TRY(change_at(b, list, &field, (tl_alter){.kind = TL_ALTER_DROP_COLUMN}));
+    }
+    for (int32_t i = 0; i < type->n_fields; i++) {
+        const tl_field *f = &type->fields[i];
+        place field = {at, f->name, at->depth + 1};
+        int32_t was = tl_type_field_index(old, f->name);
+        if (was >= 0)
+            TL_TRY(type_changes(b, column, &field, old->fields[was].type, f->type, list));
+        else
+            TL_TRY(change_at(b, list, &field,
+                             (tl_alter){.kind = TL_ALTER_ADD_COLUMN, .type = f->type, .comment = f->description, .first = i == 0,
+                                        .after = i > 0 ? type->fields[i - 1].name : NULL}));
+    }
+    return TL_OK;
+}
+
+/* What makes of one type the other, part by part, so that fields keep their ids (Java: NestedSchemaUtils). */
+static tl_status type_changes(tl_binder *b, const tl_ast *column, const place *at, const tl_type *old, const tl_type *type, changes *list)
+{
+    bool nested = old->kind == TL_ROW || old->kind == TL_ARRAY || old->kind == TL_MAP || old->kind == TL_MULTISET;
+    if (nested && type->kind != old->kind)
+        return BIND_ERROR(b, column, "Column %s can only be updated to %s type", column->text,
+                          old->kind == TL_ROW ? "row" : old->kind == TL_ARRAY ? "array" : old->kind == TL_MAP ? "map" : "multiset");
+    if (old->kind == TL_ROW) {
+        TL_TRY(row_changes(b, column, at, old, type, list));
+    } else if (nested) {
+        int32_t part = old->kind == TL_MAP;
+        place below = {at, part == 1 ? "value" : "element", at->depth + 1};
+        if (part == 1 && !tl_type_equal(old->fields[0].type, type->fields[0].type, /* with_nullable= */ true))
+            return BIND_ERROR(b, column, "Cannot update key type of column %s", column->text);
+        TL_TRY(type_changes(b, column, &below, old->fields[part].type, type->fields[part].type, list));
+    } else if (!tl_type_equal(type, old, /* with_nullable= */ false)) {
+        TL_TRY(change_at(b, list, at, (tl_alter){.kind = TL_ALTER_COLUMN_TYPE, .type = type, .keep_nullability = true}));
+    }
+    if (type->nullable != old->nullable)
+        return change_at(b, list, at, (tl_alter){.kind = TL_ALTER_COLUMN_NULLABLE, .nullable = type->nullable});
+    return TL_OK;
+}
+
 static tl_status modify_column(tl_binder *b, const tl_type *row, const tl_ast *column, changes *list)
 {
     int32_t i = tl_type_field_index(row, column->text);
@@ -51,10 +126,8 @@ static tl_status modify_column(tl_binder *b, const tl_type *row, const tl_ast *c
         return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, column, "making '%s' a computed column is not there", column->text);
     const tl_type *type, *old = row->fields[i].type;
     TL_TRY(tl_bind__ast_type(b, column->kid[0], &type));
-    if (!tl_type_equal(type, old, /* with_nullable= */ false))
-        TL_TRY(add_change(b, list, (tl_alter){.kind = TL_ALTER_COLUMN_TYPE, .name = column->text, .type = type, .keep_nullability = true}));
-    if (type->nullable != old->nullable)
-        TL_TRY(add_change(b, list, (tl_alter){.kind = TL_ALTER_COLUMN_NULLABLE, .name = column->text, .nullable = type->nullable}));
+    place top = {NULL, column->text, 1};
+    TL_TRY(type_changes(b, column, &top, old, type, list));
     if (column->kid[2] != NULL)
         TL_TRY(add_change(b, list, (tl_alter){.kind = TL_ALTER_COLUMN_COMMENT, .name = column->text, .value = column->kid[2]->text}));
     const tl_ast *position = column->kid[5];
@@ -63,8 +136,11 @@ static tl_status modify_column(tl_binder *b, const tl_type *row, const tl_ast *c
     return TL_OK;
 }
 
+/* `comment` is the table's comment, as Flink has it. */
 static tl_status set_option(tl_binder *b, changes *list, const char *key, const char *value)
 {
+    if (strcmp(key, "comment") == 0)
+        return add_change(b, list, (tl_alter){.kind = TL_ALTER_COMMENT, .value = value});
     return add_change(b, list, (tl_alter){.kind = value != NULL ? TL_ALTER_SET_OPTION : TL_ALTER_RESET_OPTION, .name = key, .value = value});
 }
 
@@ -164,6 +240,8 @@ static tl_status collect(tl_binder *b, const tl_type *row, const tl_ast *change,
             TL_TRY(set_option(b, list, keys[i], NULL));
         return TL_OK;
     }
+    if (strcmp(what, "DROP PRIMARY KEY") == 0)
+        return add_change(b, list, (tl_alter){.kind = TL_ALTER_DROP_PRIMARY_KEY});
     if (strcmp(what, "ADD PARTITION") == 0)
         return TL_OK; /* partitions come with their rows */
     return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, change, "ALTER TABLE … %s of a lake table is not there", what);

@@ -84,6 +84,16 @@ static tl_status change_comment(tl_altering *a, const tl_alter *change, tl_error
     return a->fresh->comment == NULL ? tl_nomem(err, "comment") : TL_OK;
 }
 
+static tl_status drop_primary_key(tl_altering *a, tl_error *err)
+{
+    if (a->has_snapshots)
+        return tl_error_set(err, TL_E_UNSUPPORTED, "Cannot drop primary keys on a non-empty table.");
+    tl_names_free(a->fresh->primary_keys, (size_t)a->fresh->n_primary_keys);
+    a->fresh->primary_keys = NULL;
+    a->fresh->n_primary_keys = 0;
+    return TL_OK;
+}
+
 /* ---- all changes ---- */
 
 static tl_status apply(tl_altering *a, const tl_alter *change, tl_error *err)
@@ -94,6 +104,8 @@ static tl_status apply(tl_altering *a, const tl_alter *change, tl_error *err)
         return change_option(a, change, err);
     case TL_ALTER_COMMENT:
         return change_comment(a, change, err);
+    case TL_ALTER_DROP_PRIMARY_KEY:
+        return drop_primary_key(a, err);
     default:
         return tl_alter__column(a, change, err);
     }

@@ -61,7 +61,8 @@ const tl_option_def *tl_option_all(size_t *n);
 
 typedef struct tl_alter { /* one change */
     enum { TL_ALTER_SET_OPTION, TL_ALTER_RESET_OPTION, TL_ALTER_COMMENT, TL_ALTER_ADD_COLUMN, TL_ALTER_DROP_COLUMN, TL_ALTER_RENAME_COLUMN,
-           TL_ALTER_COLUMN_TYPE, TL_ALTER_COLUMN_NULLABLE, TL_ALTER_COLUMN_COMMENT, TL_ALTER_COLUMN_POSITION, TL_ALTER_COLUMN_DEFAULT } kind;
+           TL_ALTER_COLUMN_TYPE, TL_ALTER_COLUMN_NULLABLE, TL_ALTER_COLUMN_COMMENT, TL_ALTER_COLUMN_POSITION, TL_ALTER_COLUMN_DEFAULT,
+           TL_ALTER_DROP_PRIMARY_KEY } kind;
     const char *name;   /* option key or column; dots for nested fields unless a column has that very name */
     const char *value;  /* option value, new name, comment, default; NULL to remove */
     const tl_type *type; /* of ADD_COLUMN, COLUMN_TYPE; of COLUMN_NULLABLE only its `nullable` counts (or see `nullable`) */
