@@ -86,14 +86,16 @@ static tl_status ogg_event(change_decoder *d, const tl_json *event, tl_row_buffe
     return tl_json_text_is(op, "T") ? TL_OK : unknown_op(op, err); /* truncate: Flink leaves it out, too */
 }
 
-/* Canal and Maxwell: the new row, and the old values of what changed. */
+/*
+ * Canal and Maxwell: the new row, and the old values of what changed. Writers that know no old values send null (TiCDC): nothing is
+ * known to have changed then, and what comes behind still learns the new row. Flink fails there.
+ */
 static tl_status data_old(change_decoder *d, const tl_json *data, const tl_json *old, char op, tl_row_buffer *rows, tl_error *err)
 {
     if (op == 'I' || op == 'D')
         return emit(d, data, NULL, op == 'I' ? TL_KIND_INSERT : TL_KIND_DELETE, rows, err);
-    if (tl_json_is_null(old))
-        return missing("old", "an update needs it", err);
-    TL_TRY(emit(d, old, data, TL_KIND_UPDATE_BEFORE, rows, err));
+    TL_TRY(tl_json_is_null(old) ? emit(d, data, NULL, TL_KIND_UPDATE_BEFORE, rows, err)
+                                : emit(d, old, data, TL_KIND_UPDATE_BEFORE, rows, err));
     return emit(d, data, NULL, TL_KIND_UPDATE_AFTER, rows, err);
 }
 

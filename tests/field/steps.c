@@ -395,6 +395,44 @@ static tl_status sql_step(run *r, const char *rest)
     return rows == NULL ? TL_OK : field_rows_text(r, rows, false, &got);
 }
 
+/* "FILE TEXT": a line more in a file that jobs read. */
+static tl_status line_step(run *r, const char *rest)
+{
+    size_t n = strcspn(rest, " ");
+    FILE *file = fopen(tl_arena_strf(&r->arena, "%s/%.*s", r->folder, (int)n, rest), "a");
+    if (file == NULL)
+        return tl_error_set(&r->err, TL_E_IO, "%s", rest);
+    fprintf(file, "%s\n", rest + n + (rest[n] == ' '));
+    return fclose(file) == 0 ? TL_OK : tl_error_set(&r->err, TL_E_IO, "%s", rest);
+}
+
+/* A script with the lake in use; streaming INSERTs end when their input is read. */
+static tl_status run_script(run *r, const char *rest, int streaming)
+{
+    const char *text = tl_arena_strf(&r->arena,
+                                     "CREATE CATALOG lake WITH ('type' = 'paimon', 'warehouse' = '%s'); USE CATALOG lake; USE db; "
+                                     "SET 'execution.checkpointing.interval' = '10 ms'; %s",
+                                     r->folder, rest);
+    const tidelake_option data = {"DATA", r->folder};
+    tidelake_run_options options = TIDELAKE_RUN_INIT;
+    options.vars = &data;
+    options.n_vars = 1;
+    options.streaming = streaming;
+    options.stop_after_idle_s = 0.1;
+    options.fresh = 1;
+    return tidelake_run_script(text, strlen(text), &options, NULL, &r->err);
+}
+
+static tl_status stream_step(run *r, const char *rest)
+{
+    return run_script(r, rest, 1);
+}
+
+static tl_status batch_step(run *r, const char *rest)
+{
+    return run_script(r, rest, 0);
+}
+
 static tl_status tag_step(run *r, const char *rest)
 {
     tidelake_table *table;
@@ -512,6 +550,7 @@ tl_status field_step(run *r, const step *given)
         {"select", select_step}, {"as", as_step},             {"system", system_step}, {"changes", changes_step},
         {"alter", alter_step}, {"set", set_step},             {"sql", sql_step},       {"tag", tag_step},
         {"untag", untag_step}, {"expire", expire_step},       {"create", create_step}, {"compact", compact_step},
+        {"line", line_step},         {"stream", stream_step},      {"batch", batch_step},
         {"delete", delete_step}, {"remove", remove_step}, {"exists", exists_step},     {"end", end_step},       {"drop-partition", drop_partition_step},
     };
     if (strcmp(s->verb, "sql") != 0 && strcmp(s->verb, "system") != 0)

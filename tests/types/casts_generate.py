@@ -6,6 +6,8 @@
 One line for each pair of types: {"from","to","implicit","explicit"} say whether ALTER TABLE takes the change without and with
 explicit casts; with "in" and "out": values under the old type and what the new one reads, {"fails": MESSAGE} where reading
 fails. Every value lies in a partition of its own, so that a failure is told for it alone.
+
+By hand: TIMESTAMP before 1970 to DATE and TIME, where the reference gives the day after and negative times.
 """
 import json, os, shutil, subprocess, sys, tempfile
 
