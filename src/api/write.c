@@ -68,7 +68,7 @@ static tl_status open_writer(tidelake_writer *w, const tidelake_write_options *o
     TL_TRY(find_last_identifier(w->target, w->user, &w->last_identifier, err));
     if (TL_API_HAS(options, threads) && options->threads > 0)
         TL_TRY(tl_pool_create(options->threads, &w->pool, err));
-    tl_write_options spec = {.pool = w->pool, .ignore_previous = w->overwrite};
+    tl_write_options spec = {.pool = w->pool, .ignore_previous = w->overwrite, .user = w->user};
     return tl_table_writer_create(w->target, &spec, &w->writer, err);
 }
 
@@ -149,12 +149,14 @@ static tl_status prepare(tidelake_writer *w, tl_commit_messages *messages, tl_er
     return tl_table_writer_prepare(w->writer, w->compaction != TIDELAKE_COMPACT_NONE, messages, err);
 }
 
-/* Files of an append table without buckets are not compacted by their writer: a job of its own does it. */
-static tl_status compact_unaware(tidelake_writer *w, tidelake_commit_result *result, tl_error *err)
+/* Files of an append table without buckets, and rows that wait for a bucket, are not compacted by their writer: a job of its own does it. */
+static tl_status compact_apart(tidelake_writer *w, tidelake_commit_result *result, tl_error *err)
 {
     const tl_table_schema *schema = tl_table_schema_of(w->target);
     const char *bucket = tl_table_option(w->target, "bucket");
-    if (schema->n_primary_keys > 0 || (bucket != NULL && strcmp(bucket, "-1") != 0))
+    bool unaware = schema->n_primary_keys == 0 && (bucket == NULL || strcmp(bucket, "-1") == 0);
+    bool postponed = bucket != NULL && strcmp(bucket, "-2") == 0;
+    if (!unaware && !postponed)
         return TL_OK;
     tl_commit_result done = {0};
     TL_TRY(tl_table_compact(w->target, w->user, true, w->pool, &done, err));
@@ -185,7 +187,7 @@ tl_status tidelake_writer_commit(tidelake_writer *w, const tidelake_commit_optio
         status = tl_table_writer_committed(w->writer, &done, err);
     }
     if (status == TL_OK && w->compaction == TIDELAKE_COMPACT_FULL)
-        status = compact_unaware(w, result, err);
+        status = compact_apart(w, result, err);
     tl_commit_messages_deinit(&messages);
     tl_options_deinit(&properties);
     return tl_api__in_table(w->table, status, err);

@@ -97,6 +97,8 @@ typedef struct tl_format {
 
 extern const tl_format tl_format_parquet;
 extern const tl_format tl_format_avro;
+/** Whether Avro files can have rows of this type: not all types and column names are possible there. */
+bool tl_avro_can_hold(const tl_type *row_type);
 extern const tl_format tl_format_orc;
 
 /** By name ("parquet"); TL_E_UNSUPPORTED names a format that is known but not built in. */

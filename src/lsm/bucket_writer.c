@@ -15,9 +15,11 @@ tl_status tl_bucket_writer_create(tl_lsm_config *config, tl_bytes_view partition
         return tl_error_set(err, TL_E_UNSUPPORTED, "writing with %s is not supported yet", config->write_unsupported);
     TL_TRY(tl_lsm__bucket_create(config, partition, number, &bucket, err));
     tl_status status = TL_OK;
-    if (config->deletion_vectors && !config->write_only)
+    if (config->deletion_vectors && !config->write_only && number != TL_POSTPONE_BUCKET)
         status = tl_dv_set_create(config->fs, &bucket->vectors, err);
-    if (status == TL_OK)
+    if (status == TL_OK && number == TL_POSTPONE_BUCKET)
+        status = tl_lsm__postpone_writer_create(bucket, total_buckets, out, err);
+    else if (status == TL_OK)
         status = config->n_keys > 0 ? tl_lsm__keyed_writer_create(bucket, total_buckets, files, n_files, pool, out, err)
                                           : tl_lsm__append_writer_create(bucket, total_buckets, files, n_files, pool, out, err);
     tl_lsm__bucket_unref(bucket);

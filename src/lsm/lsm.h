@@ -93,6 +93,11 @@ typedef struct tl_lsm_config {
 /** Parse; TL_E_UNSUPPORTED names options of features that are not there, TL_E_INVALID wrong values. */
 tl_status tl_lsm_config_create(tl_fs *fs, const tl_paths *paths, const tl_table_schema *schema, tl_lsm_config **out,
                                tl_error *err);
+/** Bucket where rows wait until a compaction gives them a real one (§15). */
+#define TL_POSTPONE_BUCKET (-2)
+/** How its files are written: unlike the table's others, and named after the commit user. */
+tl_status tl_lsm_config_create_postpone(tl_fs *fs, const tl_paths *paths, const tl_table_schema *schema, const char *user, tl_lsm_config **out,
+                                        tl_error *err);
 tl_lsm_config *tl_lsm_config_ref(tl_lsm_config *config);
 void tl_lsm_config_unref(tl_lsm_config *config);
 

@@ -438,6 +438,9 @@ tl_status tl_lsm__keyed_writer_create(tl_lsm__bucket *bucket, int32_t total_buck
 tl_status tl_lsm__append_writer_create(tl_lsm__bucket *bucket, int32_t total_buckets, tl_data_file *const *files,
                                        size_t n_files, tl_pool *pool, tl_bucket_writer **out, tl_error *err);
 
+/** Of bucket TL_POSTPONE_BUCKET; the bucket's config comes from tl_lsm_config_create_postpone(). */
+tl_status tl_lsm__postpone_writer_create(tl_lsm__bucket *bucket, int32_t total_buckets, tl_bucket_writer **out, tl_error *err);
+
 /* ---- append_vectors.c ---- */
 
 typedef struct tl_lsm__file_groups {

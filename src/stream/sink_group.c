@@ -407,7 +407,7 @@ static tl_status open_sink(tl_sink_group *g, tl_error *err)
     const char *engine = tl_table_option(g->sink->table, "merge-engine");
     g->takes_deletes = engine == NULL || strcmp(engine, "deduplicate") == 0;
     TL_TRY(compaction_rules(g, err));
-    tl_write_options options = {.pool = g->run->pool};
+    tl_write_options options = {.pool = g->run->pool, .user = g->user};
     return tl_table_writer_create(g->sink->table, &options, &g->writer, err);
 }
 

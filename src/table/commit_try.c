@@ -270,7 +270,7 @@ static tl_status overwrite_delta(rounds *r, const tl_snapshot *latest, const tl_
         tl_scan_init(&scan, TL_SCAN_ALL, latest);
         scan.partition = a->overwrite_partition;
         scan.partitions = a->overwrite_partitions;
-        scan.real_buckets_only = true;
+        scan.real_buckets_only = r->table->bucket_mode != TL_BUCKETS_POSTPONE; /* only there bucket -2 may be overwritten */
         TL_TRY(tl_table__scan(r->table, &scan, out, err));
         for (size_t i = 0; i < out->n; i++)
             out->items[i].kind = TL_ENTRY_DELETE;

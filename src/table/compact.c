@@ -77,15 +77,10 @@ static tl_status compact_buckets(tl_table *table, bool full, tl_pool *pool, tl_c
 /* The job's own table: it compacts although the table says write-only. */
 static tl_status writable_copy(tl_table *table, tl_table **out, tl_error *err)
 {
-    tl_options dynamic = {0};
-    tl_status status = tl_options_dup(&table->schema->options, &dynamic);
-    if (status == TL_OK)
-        status = tl_options_set(&dynamic, "write-only", "false");
-    if (status != TL_OK)
-        status = tl_nomem(err, "options");
-    if (status == TL_OK)
-        status = tl_table_open(table->catalog, table->db, table->name, &dynamic, out, err);
-    tl_options_deinit(&dynamic);
+    tl_options forced = {0};
+    tl_status status = tl_options_set(&forced, "write-only", "false");
+    status = status == TL_OK ? tl_table__reopen(table, &forced, out, err) : tl_nomem(err, "options");
+    tl_options_deinit(&forced);
     return status;
 }
 
@@ -108,8 +103,9 @@ static tl_status run_job(tl_table *table, const char *user, bool full, tl_pool *
     tl_commit_spec spec = {.user = user, .watermark = TL_ABSENT, .ignore_empty = true};
     TL_TRY(tl_table__next_identifier(table, user, &spec.identifier, err));
     tl_commit_messages messages = {0};
-    tl_status status = table->bucket_mode == TL_BUCKETS_UNAWARE ? compact_unaware(table, full, &messages, err)
-                                                                : compact_buckets(table, full, pool, &messages, err);
+    tl_status status = table->bucket_mode == TL_BUCKETS_UNAWARE    ? compact_unaware(table, full, &messages, err)
+                       : table->bucket_mode == TL_BUCKETS_POSTPONE ? tl_postpone__compact(table, pool, &messages, err)
+                                                                   : compact_buckets(table, full, pool, &messages, err);
     if (status == TL_OK)
         status = tl_table_commit(table, &spec, &messages, out, err);
     else

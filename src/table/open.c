@@ -92,7 +92,7 @@ static tl_status travel_schema(tl_table *table, tl_error *err)
     return TL_OK;
 }
 
-static tl_status load_schema(tl_table *table, const tl_options *dynamic, bool travel, tl_error *err)
+static tl_status load_schema(tl_table *table, const tl_options *dynamic, bool travel, bool forced, tl_error *err)
 {
     char name[256];
     TL_CLEANUP(tl_table_schema_unrefp) tl_table_schema *latest = NULL;
@@ -100,12 +100,13 @@ static tl_status load_schema(tl_table *table, const tl_options *dynamic, bool tr
     if (status == TL_E_NOT_FOUND)
         return tl_error_set(err, TL_E_NOT_FOUND, "table %s does not exist", tl_table__full_name(table, name));
     TL_TRY(status);
-    TL_TRY(check_dynamic(latest, dynamic, err));
+    if (!forced)
+        TL_TRY(check_dynamic(latest, dynamic, err));
     TL_TRY(tl_table__schema_dup(latest, &table->schema, err));
     TL_TRY(lay_over(table->schema, dynamic, err));
     if (travel)
         TL_TRY(travel_schema(table, err));
-    if (dynamic != NULL && dynamic->count > 0)
+    if (!forced && dynamic != NULL && dynamic->count > 0)
         TL_TRY(tl_table__validate(table->schema, err));
     return TL_OK;
 }
@@ -222,9 +223,7 @@ tl_status tl_table__check_writable(const tl_table *table, tl_error *err)
     const tl_options *opts = &table->schema->options;
     const char *missing = NULL;
     char name[256];
-    if (table->bucket_mode == TL_BUCKETS_POSTPONE) {
-        missing = "writing postponed buckets (bucket = -2)";
-    } else if (tl_table__option_bool(opts, "row-tracking.enabled")) {
+    if (tl_table__option_bool(opts, "row-tracking.enabled")) {
         missing = "writing tables with row tracking";
     }
     if (missing != NULL)
@@ -253,7 +252,7 @@ static tl_status derive_reading(tl_table *table, tl_error *err)
 }
 
 static tl_status open_parts(tl_table *table, tl_catalog *catalog, const char *db, const char *object, const tl_options *dynamic,
-                            bool streaming, tl_error *err)
+                            bool streaming, bool forced, tl_error *err)
 {
     TL_CLEANUP(tl_freep) char *branch = NULL;
     TL_CLEANUP(tl_freep) char *system = NULL;
@@ -275,7 +274,7 @@ static tl_status open_parts(tl_table *table, tl_catalog *catalog, const char *db
             return tl_error_set(err, TL_E_NOT_FOUND, "table %s.%s has no system table '%s'", db, table->name, system);
     }
     /* System tables travel also when they are followed, as in the reference. */
-    TL_TRY(load_schema(table, dynamic, !streaming || table->system != NULL, err));
+    TL_TRY(load_schema(table, dynamic, !streaming || table->system != NULL, forced, err));
     TL_TRY(derive_keys(table, err));
     TL_TRY(derive_buckets(table, err));
     bool metadata_only = table->system != NULL && table->system->rows != NULL;
@@ -286,8 +285,8 @@ static tl_status open_parts(tl_table *table, tl_catalog *catalog, const char *db
     return derive_reading(table, err);
 }
 
-static tl_status open_table(tl_catalog *catalog, const char *db, const char *name, const tl_options *dynamic, bool streaming, tl_table **out,
-                            tl_error *err)
+static tl_status open_table(tl_catalog *catalog, const char *db, const char *name, const tl_options *dynamic, bool streaming, bool forced,
+                            tl_table **out, tl_error *err)
 {
     TL_CLEANUP(tl_table_freep) tl_table *table = tl_calloc(1, sizeof *table);
     if (table == NULL)
@@ -296,14 +295,14 @@ static tl_status open_table(tl_catalog *catalog, const char *db, const char *nam
     table->catalog = catalog;
     table->fs = tl_fs_ref(tl_catalog_fs(catalog));
     table->last_identifier = INT64_MIN;
-    TL_TRY(open_parts(table, catalog, db, name, dynamic, streaming, err));
+    TL_TRY(open_parts(table, catalog, db, name, dynamic, streaming, forced, err));
     *out = TL_STEAL(table);
     return TL_OK;
 }
 
 tl_status tl_table__open_one(tl_catalog *catalog, const char *db, const char *name, const tl_options *dynamic, tl_table **out, tl_error *err)
 {
-    return open_table(catalog, db, name, dynamic, /* streaming= */ false, out, err);
+    return open_table(catalog, db, name, dynamic, /* streaming= */ false, /* forced= */ false, out, err);
 }
 
 tl_status tl_table_open(tl_catalog *catalog, const char *db, const char *name, const tl_options *dynamic, tl_table **out, tl_error *err)
@@ -321,7 +320,22 @@ tl_status tl_table_open(tl_catalog *catalog, const char *db, const char *name, c
 tl_status tl_table_open_streaming(tl_catalog *catalog, const char *db, const char *name, const tl_options *dynamic, tl_table **out,
                                   tl_error *err)
 {
-    return open_table(catalog, db, name, dynamic, /* streaming= */ true, out, err);
+    return open_table(catalog, db, name, dynamic, /* streaming= */ true, /* forced= */ false, out, err);
+}
+
+tl_status tl_table__reopen(tl_table *table, const tl_options *forced, tl_table **out, tl_error *err)
+{
+    tl_options options = {0};
+    TL_CLEANUP(tl_freep) char *name = table->branch == NULL ? tl_strdup(table->name) : tl_strf("%s$branch_%s", table->name, table->branch);
+    tl_status status = name == NULL ? TL_E_NOMEM : tl_options_dup(&table->schema->options, &options);
+    for (size_t i = 0; i < forced->count && status == TL_OK; i++)
+        status = tl_options_set(&options, forced->keys[i], forced->values[i]);
+    if (status != TL_OK)
+        status = tl_nomem(err, "options");
+    else
+        status = open_table(table->catalog, table->db, name, &options, /* streaming= */ false, /* forced= */ true, out, err);
+    tl_options_deinit(&options);
+    return status;
 }
 
 void tl_table_free(tl_table *table)

@@ -286,7 +286,7 @@ static const tl_option_def options[] = {
     {"commit.discard-duplicate-files", "boolean", "false", E, "An append leaves out files that are there already.", false, NULL},
     {"postpone.batch-write-fixed-bucket", "boolean", "true", N, "Batch writers of postponed buckets write real ones.", false, NULL},
     {"postpone.batch-write-fixed-bucket.max-parallelism", "integer", "2048", N, "Most buckets that such a writer makes.", false, NULL},
-    {"postpone.default-bucket-num", "integer", "1", N, "Buckets of a new partition of a postpone table.", false, NULL},
+    {"postpone.default-bucket-num", "integer", "1", E, "Buckets of a new partition of a postpone table.", false, NULL},
     {"global-index.row-count-per-shard", "long", "100000", N, "Rows of a global index shard.", false, NULL},
     {"global-index.build.max-shard", "integer", "32", N, "Most shards of a global index.", false, NULL},
     {"global-index.build.max-parallelism", "integer", "4096", N, "Most tasks that build a global index.", false, NULL},

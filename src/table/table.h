@@ -150,6 +150,7 @@ typedef struct tl_table_writer tl_table_writer;
 typedef struct tl_write_options {
     tl_pool *pool;       /* background compaction; NULL: inside the calls */
     bool ignore_previous; /* overwrite: don't look at existing files */
+    const char *user;    /* commit user, in names of files of postponed buckets; NULL: a random one */
 } tl_write_options;
 tl_status tl_table_writer_create(tl_table *table, const tl_write_options *options, tl_table_writer **out, tl_error *err);
 void tl_table_writer_free(tl_table_writer *writer);

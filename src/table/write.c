@@ -28,11 +28,21 @@ struct tl_table_writer {
     tl_hash_index *hashes; /* NULL: buckets are not dynamic */
     tl_key_index *keys;    /* NULL: the primary key does not span partitions */
     tl_write_view view;
+    tl_lsm_config *waiting; /* how rows are written that wait for a bucket; NULL: they have one */
     int64_t round;          /* of prepares */
     int64_t last_committed; /* the last round that became a snapshot */
 };
 
 /* ---- create, free ---- */
+
+static tl_status create_waiting(tl_table_writer *w, tl_error *err)
+{
+    char uuid[37];
+    tl_uuid(uuid);
+    const char *user = w->options.user == NULL ? uuid : w->options.user;
+    w->options.ignore_previous = true; /* new files are all that it adds */
+    return tl_lsm_config_create_postpone(w->table->fs, &w->table->paths, w->table->schema, user, &w->waiting, err);
+}
 
 tl_status tl_table_writer_create(tl_table *table, const tl_write_options *options, tl_table_writer **out, tl_error *err)
 {
@@ -49,6 +59,8 @@ tl_status tl_table_writer_create(tl_table *table, const tl_write_options *option
     if (options != NULL)
         w->options = *options;
     tl_status status = tl_row_rules_create(table, &w->rules, err);
+    if (status == TL_OK && table->bucket_mode == TL_BUCKETS_POSTPONE)
+        status = create_waiting(w, err);
     if (status == TL_OK && table->spans_partitions)
         status = tl_key_index_create(table, &w->view, w->options.ignore_previous, &w->keys, err);
     else if (status == TL_OK && table->bucket_mode == TL_BUCKETS_DYNAMIC)
@@ -86,6 +98,7 @@ void tl_table_writer_free(tl_table_writer *w)
     tl_vectors__deinit(&w->vectors);
     tl_hash_index_free(w->hashes);
     tl_key_index_free(w->keys);
+    tl_lsm_config_unref(w->waiting);
     tl_free(w->buckets);
     tl_row_rules_deinit(&w->rules);
     tl_free(w);
@@ -133,9 +146,10 @@ static tl_status add_bucket(tl_table_writer *w, tl_bytes_view partition, int32_t
         status = tl_vectors__find(&w->vectors, partition, bucket, &set, err);
     if (status == TL_OK)
         status = tl_vectors__files(&w->vectors, partition, bucket, &indexes, err);
-    int32_t total = w->table->bucket_mode == TL_BUCKETS_FIXED ? w->table->n_buckets : -1;
+    bool numbered = w->table->bucket_mode == TL_BUCKETS_FIXED || w->table->bucket_mode == TL_BUCKETS_POSTPONE;
+    int32_t total = numbered ? w->table->n_buckets : -1;
     if (status == TL_OK)
-        status = tl_bucket_writer_create(w->table->config, partition, bucket, total, files, n_files, w->options.pool, &b->writer, err);
+        status = tl_bucket_writer_create(w->waiting != NULL ? w->waiting : w->table->config, partition, bucket, total, files, n_files, w->options.pool, &b->writer, err);
     if (status == TL_OK && !w->options.ignore_previous)
         status = tl_bucket_writer_restore(b->writer, set, indexes->n == 0 ? "" : indexes->items[indexes->n - 1]->name, files, n_files, err);
     if (status == TL_OK) {

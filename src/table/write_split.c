@@ -58,14 +58,14 @@ static tl_status add_group(grouping *g, int64_t row, uint32_t *out)
 /* Without partitions a bucket number is all there is: groups are found in an array. */
 static tl_status group_by_bucket(grouping *g, const int32_t *buckets)
 {
-    int32_t n_buckets = 1;
+    int32_t least = TL_POSTPONE_BUCKET, most = 0;
     for (int64_t i = 0; i < g->n_rows; i++)
-        n_buckets = TL_MAX(n_buckets, buckets[i] + 1);
-    TL_CLEANUP(tl_freep) uint32_t *of_bucket = tl_calloc((size_t)n_buckets, sizeof *of_bucket); /* group + 1 */
+        most = TL_MAX(most, buckets[i]);
+    TL_CLEANUP(tl_freep) uint32_t *of_bucket = tl_calloc((size_t)(most - least + 1), sizeof *of_bucket); /* group + 1 */
     if (of_bucket == NULL)
         return TL_E_NOMEM;
     for (int64_t i = 0; i < g->n_rows; i++) {
-        uint32_t *group = &of_bucket[buckets[i]];
+        uint32_t *group = &of_bucket[buckets[i] - least];
         if (*group == 0) {
             uint32_t fresh = 0;
             TL_TRY(add_group(g, i, &fresh));
@@ -131,7 +131,9 @@ static tl_status assign_buckets(const tl_table *table, tl_hash_index *index, con
     if (index != NULL)
         return dynamic_buckets(table, index, batch, rows, offsets, buckets, err);
     if (table->bucket_mode != TL_BUCKETS_FIXED) {
-        memset(buckets, 0, (size_t)batch->n_rows * sizeof *buckets); /* unaware: everything lies in bucket 0 */
+        /* Without buckets everything lies in bucket 0; rows that wait for a bucket in one of their own. */
+        for (int64_t i = 0; i < batch->n_rows; i++)
+            buckets[i] = table->bucket_mode == TL_BUCKETS_POSTPONE ? TL_POSTPONE_BUCKET : 0;
         return TL_OK;
     }
     TL_CLEANUP(tl_freep) const tl_column **cols = tl_calloc((size_t)table->n_bucket_keys, sizeof *cols);

@@ -171,3 +171,12 @@ tl_status tl_avro__type_schema(const tl_type *row_type, tl_buf *out, tl_error *e
     tl_map_deinit(&t.names);
     return status;
 }
+
+bool tl_avro_can_hold(const tl_type *row_type)
+{
+    tl_buf text = {0};
+    tl_error err;
+    bool can = tl_avro__type_schema(row_type, &text, &err) == TL_OK;
+    tl_buf_deinit(&text);
+    return can;
+}
