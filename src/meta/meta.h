@@ -337,6 +337,11 @@ tl_status tl_simple_stats_bounds(const tl_simple_stats *stats, const tl_type *ro
 /** The same for the fields with used[i] only (NULL: all): a plan over many wide files decodes what its filter looks at. */
 tl_status tl_simple_stats_bounds_of(const tl_simple_stats *stats, const tl_type *row_type, const bool *used, char *const *dense_cols,
                                     int32_t n_dense_cols, tl_bounds *out, tl_error *err);
+/**
+ * For pruning: bounds of CHAR may come from an ORC file, where values are padded, and its reader gives them without. What is stored,
+ * and shown, is the padded form. After an error the bounds can only be released.
+ */
+tl_status tl_bounds_unpad(tl_bounds *bounds, tl_error *err);
 void tl_bounds_deinit(tl_bounds *bounds);
 void tl_simple_stats_deinit(tl_simple_stats *stats);
 

@@ -57,22 +57,6 @@ static tl_status stored_init(stored *st, int32_t n, const tl_type *row_type, con
     return TL_OK;
 }
 
-/* Bounds of CHAR may come from an ORC file, where values are padded: the reader gives them without. */
-static tl_status unpad_min(tl_column **col, tl_error *err)
-{
-    TL_CLEANUP(tl_column_unrefp) tl_column *padded = *col;
-    tl_builder *builder = NULL;
-    *col = NULL;
-    TL_TRY(tl_builder_create(padded->type, &builder, err));
-    tl_bytes_view min = tl_predicate_char_min(tl_col_bytes(padded, 0));
-    tl_status status = tl_col_is_null(padded, 0) ? tl_builder_null(builder) : tl_builder_bytes(builder, min.data, min.len);
-    if (status == TL_OK)
-        status = tl_builder_copy(builder, padded, 1);
-    status = status == TL_OK ? tl_builder_finish(builder, col, err) : tl_builder_error(builder, status, err);
-    tl_builder_free(builder);
-    return status;
-}
-
 /* Both rows into the builders, then each builder's column to its place. */
 static tl_status decode(const tl_simple_stats *stats, stored *st, tl_bounds *out, tl_error *err)
 {
@@ -86,8 +70,6 @@ static tl_status decode(const tl_simple_stats *stats, stored *st, tl_bounds *out
         int32_t i = st->place[k];
         tl_column_unref(TL_STEAL(out->columns[i])); /* a name that is listed twice */
         TL_TRY(tl_builder_finish(st->builders[k], &out->columns[i], err));
-        if (st->fields[k].type->kind == TL_CHAR)
-            TL_TRY(unpad_min(&out->columns[i], err));
         const tl_column *col = out->columns[i];
         out->cols[i] = (tl_col_bounds){
             .min = tl_col_is_null(col, 0) ? NULL : col,
@@ -142,6 +124,33 @@ tl_status tl_simple_stats_bounds(const tl_simple_stats *stats, const tl_type *ro
                                  int32_t n_dense_cols, tl_bounds *out, tl_error *err)
 {
     return tl_simple_stats_bounds_of(stats, row_type, /* used= */ NULL, dense_cols, n_dense_cols, out, err);
+}
+
+static tl_status unpad_min(tl_column **col, tl_error *err)
+{
+    TL_CLEANUP(tl_column_unrefp) tl_column *padded = *col;
+    tl_builder *builder = NULL;
+    *col = NULL;
+    TL_TRY(tl_builder_create(padded->type, &builder, err));
+    tl_bytes_view min = tl_predicate_char_min(tl_col_bytes(padded, 0));
+    tl_status status = tl_col_is_null(padded, 0) ? tl_builder_null(builder) : tl_builder_bytes(builder, min.data, min.len);
+    if (status == TL_OK)
+        status = tl_builder_copy(builder, padded, 1);
+    status = status == TL_OK ? tl_builder_finish(builder, col, err) : tl_builder_error(builder, status, err);
+    tl_builder_free(builder);
+    return status;
+}
+
+tl_status tl_bounds_unpad(tl_bounds *bounds, tl_error *err)
+{
+    for (int32_t i = 0; i < bounds->n; i++) {
+        if (bounds->cols[i].min == NULL || bounds->columns[i]->type->kind != TL_CHAR)
+            continue;
+        TL_TRY(unpad_min(&bounds->columns[i], err));
+        bounds->cols[i].min = bounds->columns[i];
+        bounds->cols[i].max = bounds->cols[i].max == NULL ? NULL : bounds->columns[i];
+    }
+    return TL_OK;
 }
 
 void tl_bounds_deinit(tl_bounds *bounds)
