@@ -1,12 +1,13 @@
 /*
  * Tidelake as a peer of the benchmark: the same work as java/Bench.java, through the public API with default options.
  *
- *   tidelake bench upsert|compact|scan|changelog|small|first|decode KEY=VALUE…
+ *   tidelake bench upsert|compact|scan|changelog|small|lookup|first|decode KEY=VALUE…
  *
  * Keys: data (record file), wh (warehouse), table (in database b), kind (orders, wide), pk (true, false), commits, threads,
  * opts (table options: a=b;c=d), cols (all, 3, pred), skip (commits that the table of `small` has already), what (row, count),
- * w and variant (printed), reps. For each repetition one JSON line is printed. Compaction in the background is asked for with
- * threads=2; with one thread everything happens inside the calls.
+ * n, keys, batch, passes (cold, warm), tier and memory_mb (of look-ups), w and variant (printed), reps. For each repetition one
+ * JSON line is printed. Compaction in the background is asked for with threads=2; with one thread everything happens inside the
+ * calls.
  */
 #include <ftw.h>
 #include <stdlib.h>
@@ -293,9 +294,10 @@ static void drain(tidelake_rows *rows, sums *s)
     tidelake_rows_free(rows);
 }
 
+static const char *const three_columns[] = {"order_id", "city", "amount"};
+
 static void scan(void)
 {
-    static const char *const three[] = {"order_id", "city", "amount"};
     const char *cols = arg("cols", "all");
     char variant[128];
     snprintf(variant, sizeof variant, "%s%s", arg("variant", ""), cols);
@@ -306,7 +308,7 @@ static void scan(void)
         tidelake_read_options options = TIDELAKE_READ_INIT;
         options.threads = number("threads", 1);
         if (strcmp(cols, "3") == 0) {
-            options.columns = three;
+            options.columns = three_columns;
             options.n_columns = 3;
         } else if (strcmp(cols, "pred") == 0) {
             options.where = "[\"and\",[\"=\",\"city\",7],[\"between\",\"amount\",\"20000.00\",\"40000.00\"]]";
@@ -346,6 +348,104 @@ static void changelog(void)
     }
 }
 
+/* ---- look-ups ---- */
+
+/* java.util.Random, for keys that are those of the Java program. */
+static uint64_t java_random;
+
+static int64_t java_next(int bits)
+{
+    java_random = (java_random * UINT64_C(0x5DEECE66D) + 0xB) & ((UINT64_C(1) << 48) - 1);
+    return (int64_t)(java_random >> (48 - bits));
+}
+
+static int64_t random_key(int64_t keys)
+{
+    int64_t high = java_next(26);
+    return (int64_t)((double)((high << 27) + java_next(27)) * 0x1p-53 * (double)keys);
+}
+
+static void keep_key(struct ArrowArray *array)
+{
+    array->release = NULL; /* it lies in find() */
+}
+
+/* Rows of some keys, and their cities. */
+static void find(tidelake_lookup *lookup, const struct ArrowSchema *schema, int64_t *ids, int64_t n, int64_t *hit, int64_t *sum)
+{
+    const void *buffers[] = {NULL, ids}, *no_buffer[] = {NULL};
+    struct ArrowArray column = {.length = n, .n_buffers = 2, .buffers = buffers, .release = keep_key};
+    struct ArrowArray *children[] = {&column};
+    struct ArrowArray keys = {
+        .length = n, .n_buffers = 1, .buffers = no_buffer, .n_children = 1, .children = children, .release = keep_key};
+    struct ArrowArray found;
+    tidelake_batch *answer;
+    check(tidelake_lookup_find(lookup, &keys, schema, &answer, NULL, &err));
+    check(tidelake_batch_arrow(answer, &found, &err));
+    const struct ArrowArray *city = found.children[1];
+    *hit += found.length;
+    for (int64_t i = 0; i < found.length; i++)
+        *sum += ((const int32_t *)city->buffers[1])[city->offset + i];
+    found.release(&found);
+    tidelake_batch_free(answer);
+}
+
+/* Four passes over `n` random keys, `batch` a call; the first is cold: it contains the opening. */
+static void lookup_rep(tidelake_table *table, int rep, int64_t n, int batch, double *latencies)
+{
+    tidelake_lookup *lookup = NULL;
+    tidelake_lookup_options options = TIDELAKE_LOOKUP_INIT;
+    struct ArrowSchema schema;
+    int64_t ids[BATCH_ROWS], keys = number("keys", 2000000);
+    options.tier = (tidelake_lookup_tier)number("tier", TIDELAKE_LOOKUP_AUTO);
+    options.memory_bytes = (int64_t)number("memory_mb", 1024) << 20;
+    options.columns = three_columns;
+    options.n_columns = strcmp(arg("cols", "all"), "3") == 0 ? 3 : 0;
+    if (options.n_columns == 0)
+        options.columns = NULL;
+    for (int pass = 0; pass < 4; pass++) {
+        int64_t hit = 0, sum = 0, calls = 0;
+        measure start = measure_start();
+        if (pass == 0) {
+            check(tidelake_lookup_open(table, &options, &lookup, &err));
+            check(tidelake_lookup_key_schema(lookup, &schema, &err));
+        }
+        java_random = (pass == 0 ? 42 : 43) ^ UINT64_C(0x5DEECE66D);
+        for (int64_t done = 0; done < n; done += batch, calls++) {
+            int64_t some = n - done < batch ? n - done : batch;
+            for (int64_t i = 0; i < some; i++)
+                ids[i] = random_key(keys);
+            double before = measure_now();
+            find(lookup, &schema, ids, some, &hit, &sum);
+            latencies[calls] = measure_now() - before;
+        }
+        const char *name = pass == 0 ? "cold" : "warm";
+        if (strcmp(arg("passes", name), name) != 0)
+            continue;
+        measure_done(&start, "W4", arg("variant", ""), rep, ",\"pass\":%d,\"rows\":%lld,\"hit\":%lld,\"sum\":%lld,\"held_mb\":%lld%s", pass, (long long)n,
+                     (long long)hit, (long long)sum, (long long)(tidelake_lookup_memory_bytes(lookup) >> 20),
+                     measure_quantiles(latencies, (int)calls));
+    }
+    schema.release(&schema);
+    tidelake_lookup_close(lookup);
+}
+
+static void lookup(void)
+{
+    int64_t n = number("n", 100000);
+    int batch = number("batch", 1);
+    double *latencies = malloc(sizeof *latencies * (size_t)n);
+    for (int rep = 0; rep < number("reps", 3); rep++) {
+        tidelake_lake *lake = open_lake();
+        tidelake_table *table;
+        check(tidelake_table_open(lake, table_name(""), NULL, 0, &table, &err));
+        lookup_rep(table, rep, n, batch < BATCH_ROWS ? batch : BATCH_ROWS, latencies);
+        tidelake_table_close(table);
+        tidelake_close(lake);
+    }
+    free(latencies);
+}
+
 /* A whole process for one row, or for the number of rows. */
 static void first(void)
 {
@@ -373,7 +473,7 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } commands[] = {{"upsert", upsert}, {"compact", compact}, {"scan", scan},    {"changelog", changelog},
-                    {"small", small},   {"first", first},     {"decode", decode}};
+                    {"small", small},   {"lookup", lookup},   {"first", first},   {"decode", decode}};
     words = argv + (argc > 1 ? 2 : 1);
     for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(argv[1], commands[i].name) == 0) {
@@ -381,6 +481,6 @@ int main(int argc, char **argv)
             return 0;
         }
     }
-    fprintf(stderr, "usage: tidelake bench upsert|compact|scan|changelog|small|first|decode KEY=VALUE…\n");
+    fprintf(stderr, "usage: tidelake bench upsert|compact|scan|changelog|small|lookup|first|decode KEY=VALUE…\n");
     return 2;
 }

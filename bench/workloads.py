@@ -29,6 +29,11 @@ def jobs(size, inputs):
         for cols, name in (("all", "all columns"), ("3", "3 columns"), ("pred", "predicate")):
             add("W3", "%s, %s" % (when, name), "scan", "table=" + t, "cols=" + cols, check=live if cols == "all" else {})
         add("W3", "%s, all columns, 2 threads" % when, "scan", "table=" + t, "cols=all", "threads=2", check=live)
+    for passes in ("cold", "warm"):
+        lookup = ("lookup", "table=w1wo_c", "keys=%d" % size.keys, "passes=" + passes)
+        add("W4", "look-ups one by one, %s, all columns" % passes, *lookup, check={})
+        add("W4", "look-ups one by one, %s, 3 columns" % passes, *lookup, "cols=3", check={})
+        add("W4", "look-ups by the hundred, %s, all columns" % passes, *lookup, "batch=100", check={})
     for p, name in (("lookup", "changelog by lookup"), ("full-compaction", "changelog by full compaction"), ("none", "no changelog")):
         more = [] if p == "none" else ["opts=changelog-producer=" + p]
         add("W5", "upsert, " + name, "upsert", "data=" + mid, "table=w5" + p, "wait=all", *more)
@@ -59,7 +64,7 @@ ELSEWHERE = {
 
 def elsewhere(peer, job):
     """What the peer does for this job: None if nothing, '' if just that, else its own words for it."""
-    if "2 threads" in job.variant or job.w in ("check", "W0", "W2", "W5", "W6"):
+    if "2 threads" in job.variant or job.w in ("check", "W0", "W2", "W4", "W5", "W6"):
         return None
     name = job.variant.partition(" ")[2] if job.w == "W7" else job.variant
     for begins, instead in ELSEWHERE[peer]:

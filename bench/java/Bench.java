@@ -8,6 +8,7 @@ import org.apache.paimon.reader.RecordReader;
 import org.apache.paimon.schema.Schema;
 import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.Table;
+import org.apache.paimon.table.query.LocalTableQuery;
 import org.apache.paimon.table.sink.*;
 import org.apache.paimon.table.source.*;
 import org.apache.paimon.types.*;
@@ -58,6 +59,7 @@ public class Bench {
             case "upsert": upsert(); break;
             case "compact": compact(); break;
             case "scan": scan(); break;
+            case "lookup": lookup(); break;
             case "changelog": changelog(); break;
             case "small": small(); break;
             case "first": first(); break;
@@ -470,6 +472,45 @@ public class Bench {
         }
         r.close();
         acc[0] += rows; acc[1] += id; acc[2] += am; acc[3] += rest;
+    }
+
+    // ---- W4 -----------------------------------------------------------------------------------------------------------
+
+    static void lookup() throws Exception {
+        String name = arg("table", "t");
+        int n = argi("n", 100000);
+        long keys = Long.parseLong(arg("keys", "2000000"));
+        Catalog c = catalog();
+        FileStoreTable t = open(c, name).copy(opts(arg("opts", "")));
+        StreamTableWrite hash = t.newStreamWriteBuilder().newWrite();
+        for (int rep = 0; rep < argi("reps", 3); rep++) {
+            String io = arg("tmp", System.getProperty("java.io.tmpdir"));
+            Clock open = new Clock();
+            LocalTableQuery q = t.newLocalTableQuery().withIOManager(IOManager.create(io));
+            for (Split s : t.newReadBuilder().newScan().plan().splits()) {
+                DataSplit d = (DataSplit) s;
+                q.refreshFiles(d.partition(), d.bucket(), Collections.emptyList(), d.dataFiles());
+            }
+            for (int pass = 0; pass < 4; pass++) {
+                Clock clock = pass == 0 ? open : new Clock();
+                Random rnd = new Random(pass == 0 ? 42 : 43);
+                long[] ns = new long[n];
+                long hit = 0, sum = 0;
+                GenericRow full = new GenericRow(15), key = new GenericRow(1);
+                for (int i = 0; i < n; i++) {
+                    long k = (long) (rnd.nextDouble() * keys);
+                    long t0 = System.nanoTime();
+                    full.setField(0, k);
+                    key.setField(0, k);
+                    InternalRow r = q.lookup(BinaryRow.EMPTY_ROW, hash.getBucket(full), key);
+                    if (r != null) { hit++; sum += r.getInt(1); }
+                    ns[i] = System.nanoTime() - t0;
+                }
+                if (arg("passes", pass == 0 ? "cold" : "warm").equals(pass == 0 ? "cold" : "warm")) System.out.println(clock.done("W4", arg("variant", ""), rep,
+                        ",\"pass\":" + pass + ",\"rows\":" + n + ",\"hit\":" + hit + ",\"sum\":" + sum + quant(ns)));
+            }
+            q.close();
+        }
     }
 
     // ---- W5 (read side) -----------------------------------------------------------------------------------------------

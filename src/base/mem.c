@@ -33,9 +33,21 @@ void *tl_alloc(size_t bytes)
     return alloc_must_fail() ? NULL : malloc(bytes == 0 ? 1 : bytes);
 }
 
+/*
+ * Small blocks come from malloc() in any case: glibc keeps those of each thread at hand, which its calloc() and aligned_alloc()
+ * do not look at. A batch of one row is made of a hundred of them.
+ */
+#define SMALL_BYTES 512
+
 void *tl_calloc(size_t count, size_t bytes)
 {
-    return alloc_must_fail() ? NULL : calloc(count == 0 ? 1 : count, bytes == 0 ? 1 : bytes);
+    if (alloc_must_fail())
+        return NULL;
+    size_t total = 0;
+    if (!tl_mul_size(count, bytes, &total) || total > SMALL_BYTES)
+        return calloc(count, bytes);
+    void *block = malloc(total == 0 ? 1 : total);
+    return block == NULL ? NULL : memset(block, 0, total);
 }
 
 void *tl_realloc(void *ptr, size_t bytes)
@@ -52,6 +64,8 @@ void *tl_alloc_aligned(size_t bytes)
 {
     if (alloc_must_fail() || bytes > SIZE_MAX - 64)
         return NULL;
+    if (bytes <= SMALL_BYTES)
+        return malloc(bytes == 0 ? 1 : bytes);
     return aligned_alloc(64, bytes == 0 ? 64 : (bytes + 63) / 64 * 64);
 }
 

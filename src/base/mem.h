@@ -20,7 +20,7 @@ void *tl_alloc(size_t bytes) __attribute__((malloc));
 void *tl_calloc(size_t count, size_t bytes) __attribute__((malloc));
 void *tl_realloc(void *ptr, size_t bytes);
 void tl_free(void *ptr);
-/** 64-byte aligned (for column buffers), released with tl_free(). */
+/** For column buffers: 64-byte aligned, small ones as malloc() does (16); released with tl_free(). */
 void *tl_alloc_aligned(size_t bytes) __attribute__((malloc));
 char *tl_strdup(const char *text);
 char *tl_strndup(const char *text, size_t bytes);

@@ -541,6 +541,7 @@ int64_t tl_lookup_bytes(const tl_lookup *l)
 
 typedef struct match_list {
     tl_lookup_matches *out;
+    int64_t expected;
     int64_t cap;
 } match_list;
 
@@ -548,7 +549,7 @@ static tl_status add_match(match_list *list, uint32_t left, uint32_t chunk_numbe
 {
     tl_lookup_matches *m = list->out;
     if (m->n == list->cap) {
-        int64_t cap = list->cap == 0 ? 1024 : list->cap * 2;
+        int64_t cap = list->cap == 0 ? TL_MAX(TL_MIN(list->expected, 4096), 4) : list->cap * 2;
         uint32_t *lefts = tl_realloc(m->left, sizeof *lefts * (size_t)cap);
         if (lefts == NULL)
             return TL_E_NOMEM;
@@ -636,7 +637,7 @@ static tl_status load_wanted(tl_lookup *l, const tl_column *const *keys, int64_t
 static tl_status probe_chunks(tl_lookup *l, const tl_column *const *keys, int64_t n_rows, tl_lookup_matches *out, tl_error *err)
 {
     TL_CLEANUP(tl_keys_freep) tl_keys *probe = NULL;
-    match_list list = {out, 0};
+    match_list list = {.out = out, .expected = n_rows};
     TL_TRY(tl_keys_create(keys, l->n_keys, n_rows, &probe, err));
     for (int64_t i = 0; i < n_rows; i++) {
         if (any_null(keys, l->n_keys, i))
@@ -687,21 +688,63 @@ void tl_lookup_matches_deinit(tl_lookup_matches *matches)
     *matches = (tl_lookup_matches){0};
 }
 
+/* The chunks that rows come from, each once: what a gather would do for every chunk of the table costs more than a few rows. */
+typedef struct chunk_choice {
+    uint32_t *chunks;
+    uint32_t n;
+    tl_rowref *refs; /* the rows, with the chunks' places in `chunks` */
+} chunk_choice;
+
+#define FEW_ROWS 16
+
+static tl_status choose_chunks(const tl_lookup *l, const tl_rowref *refs, int64_t n, chunk_choice *out, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) uint32_t *place = n <= FEW_ROWS ? NULL : tl_calloc((size_t)l->n_chunks + 1, sizeof *place); /* + 1 */
+    out->chunks = tl_alloc(sizeof *out->chunks * ((size_t)TL_MIN(n, (int64_t)l->n_chunks) + 1));
+    out->refs = tl_alloc(sizeof *out->refs * (size_t)(n + 1));
+    if (out->chunks == NULL || out->refs == NULL || (n > FEW_ROWS && place == NULL))
+        return tl_nomem(err, "look-up rows");
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t chunk_number = refs[i].src, at = 0;
+        if (refs[i].row == TL_ROW_NULL) {
+            out->refs[i] = (tl_rowref){0, TL_ROW_NULL};
+            continue;
+        }
+        if (place != NULL) {
+            if (place[chunk_number] == 0) {
+                out->chunks[out->n++] = chunk_number;
+                place[chunk_number] = out->n;
+            }
+            at = place[chunk_number] - 1;
+        } else {
+            while (at < out->n && out->chunks[at] != chunk_number)
+                at++;
+            if (at == out->n)
+                out->chunks[out->n++] = chunk_number;
+        }
+        out->refs[i] = (tl_rowref){at, refs[i].row};
+    }
+    return TL_OK;
+}
+
 tl_status tl_lookup_gather(tl_lookup *l, const tl_rowref *refs, int64_t n, tl_column **out, tl_error *err)
 {
-    const tl_column **srcs = tl_alloc(sizeof *srcs * (size_t)(l->n_chunks + 1));
-    if (srcs == NULL)
-        return tl_nomem(err, "look-up rows");
-    tl_status status = TL_OK;
+    chunk_choice from = {0};
+    const tl_column **srcs = NULL;
+    tl_status status = choose_chunks(l, refs, n, &from, err);
+    if (status == TL_OK && (srcs = tl_alloc(sizeof *srcs * ((size_t)from.n + 1))) == NULL)
+        status = tl_nomem(err, "look-up rows");
     int32_t done = 0;
     for (; done < l->n_columns && status == TL_OK; done++) {
-        for (uint32_t i = 0; i < l->n_chunks; i++)
-            srcs[i] = l->chunks[i].batch->cols[l->columns[done]];
-        status = tl_column_gather_multi(l->types[done], srcs, refs, n, &out[done], err);
+        for (uint32_t i = 0; i < from.n; i++)
+            srcs[i] = l->chunks[from.chunks[i]].batch->cols[l->columns[done]];
+        status = tl_column_gather_multi(l->types[done], srcs, from.refs, n, &out[done], err);
         if (status != TL_OK)
             break;
     }
     tl_free(srcs);
+    tl_free(from.chunks);
+    tl_free(from.refs);
     if (status != TL_OK)
         while (done-- > 0)
             tl_column_unref(out[done]);
