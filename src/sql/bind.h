@@ -226,6 +226,8 @@ tl_status tl_bind__scope_of(tl_binder *b, const tl_plan *plan, const char *rel, 
 tl_status tl_bind__table_scan(tl_binder *b, const tl_ast *name, const tl_ast *hints, tl_plan **out, tl_scope **scope, const char *alias);
 /** The table alone, for sinks, look-ups and commands. *view: the name is a view (then *out is NULL). */
 tl_status tl_bind__table(tl_binder *b, const tl_ast *name, const tl_options *hints, tl_sql_table **out, tl_sql_object **object);
+/** Whether computed columns and the watermark of a session's table can be bound: what CREATE TABLE refuses. */
+tl_status tl_bind__check_object(tl_binder *b, tl_sql_object *object);
 tl_status tl_bind__hints(tl_binder *b, const tl_ast *hints, const char *name, tl_options **out);
 tl_status tl_bind__path(tl_binder *b, const tl_ast *name, tl_sql_path *out);
 

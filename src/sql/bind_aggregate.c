@@ -434,7 +434,6 @@ tl_status tl_bind__overs(tl_binder *b, tl_expr **exprs, int32_t n_exprs, tl_plan
 {
     collector found;
     TL_TRY(collect_all(b, exprs, n_exprs, TL_EXPR__OVER, &found));
-    int32_t n_input = input->type->n_fields;
     tl_plan *wide = input;
     int32_t **indices;
     TL_TRY(over_inputs(b, &found, &wide, &indices));
@@ -488,7 +487,6 @@ tl_status tl_bind__overs(tl_binder *b, tl_expr **exprs, int32_t n_exprs, tl_plan
     BIND_ALLOC(b, plan);
     plan->over = overs;
     plan->n_over = n_over;
-    (void)n_input;
     const keys none = {.n = 0};
     const replacer r = {b, &none, &ordered, type, n_wide, false};
     for (int32_t i = 0; i < n_exprs; i++)

@@ -348,7 +348,7 @@ static tl_status literal_text(tl_binder *b, const tl_expr *e, const char *what, 
 }
 
 /** Arguments that are no columns: separator of LISTAGG, distance of LAG, tiles of NTILE. */
-static tl_status constant_arguments(tl_binder *b, tl_bound_agg *agg, const char *name, tl_expr **args, int32_t *n, const tl_ast *ast)
+static tl_status constant_arguments(tl_binder *b, tl_bound_agg *agg, tl_expr **args, int32_t *n, const tl_ast *ast)
 {
     switch (agg->call.kind) {
     case TL_AGG_LISTAGG:
@@ -361,6 +361,8 @@ static tl_status constant_arguments(tl_binder *b, tl_bound_agg *agg, const char 
         return TL_OK;
     case TL_AGG_NTILE:
         TL_TRY(tl_bind__constant_int(b, tl_ast_first(ast->kid[0]), "the number of NTILE", &agg->call.number));
+        if (agg->call.number < 1)
+            return BIND_ERROR(b, ast, "NTILE needs a number above 0, not %lld", (long long)agg->call.number);
         *n = 0;
         return TL_OK;
     case TL_AGG_LAG:
@@ -376,7 +378,6 @@ static tl_status constant_arguments(tl_binder *b, tl_bound_agg *agg, const char 
         }
         return TL_OK;
     default:
-        (void)name;
         return TL_OK;
     }
 }
@@ -468,7 +469,7 @@ tl_status tl_bind__aggregate(tl_binder *b, const tl_ast *ast, tl_expr **out, boo
         TL_TRY(count_of_several(b, args, n, ast));
         n = 1;
     }
-    TL_TRY(constant_arguments(b, agg, name, args, &n, ast));
+    TL_TRY(constant_arguments(b, agg, args, &n, ast));
     return make_aggregate(b, agg, args, n, is_over, ast, out);
 }
 

@@ -573,6 +573,22 @@ static bool is_true_literal(const tl_ast *ast)
     return ast == NULL || ast->kind == AST_TRUE;
 }
 
+/** Two tables of a FROM clause with one name could not be told apart. */
+static tl_status check_names(tl_binder *b, const tl_scope *left, const tl_scope *right, const tl_ast *at)
+{
+    const char *last = NULL;
+    for (int32_t r = 0; r < right->n_columns; r++) {
+        const char *name = right->columns[r].rel;
+        if (name == NULL || name == last)
+            continue;
+        last = name;
+        for (int32_t l = 0; l < left->n_columns; l++)
+            if (left->columns[l].rel != NULL && strcmp(left->columns[l].rel, name) == 0)
+                return BIND_ERROR(b, at, "Duplicate relation name '%s' in FROM clause", name);
+    }
+    return TL_OK;
+}
+
 static tl_status bind_join(tl_binder *b, const tl_ast *ast, tl_plan **plan, tl_scope **scope)
 {
     const tl_ast *right = ast->kid[1];
@@ -588,6 +604,7 @@ static tl_status bind_join(tl_binder *b, const tl_ast *ast, tl_plan **plan, tl_s
         return bind_unnest(b, right, join, left_plan, left_scope, plan, scope);
     }
     TL_TRY(tl_bind__from(b, right, &right_plan, &right_scope));
+    TL_TRY(check_names(b, left_scope, right_scope, right));
     const tl_type *type;
     TL_TRY(joined_type(b, left_plan->type, right_plan->type, join == TL_JOIN_RIGHT || join == TL_JOIN_FULL, join == TL_JOIN_LEFT || join == TL_JOIN_FULL, &type));
     tl_plan *side_by_side = new_join(b, TL_PLAN_JOIN, join, type, left_plan, right_plan);

@@ -311,6 +311,17 @@ static tl_status add_watermark(tl_binder *b, const tl_ast *column, const tl_ast 
     return TL_OK;
 }
 
+tl_status tl_bind__check_object(tl_binder *b, tl_sql_object *object)
+{
+    tl_sql_table *table = tl_arena_calloc(b->arena, 1, sizeof *table);
+    BIND_ALLOC(b, table);
+    tl_plan *plan;
+    TL_TRY(table_of_object(b, object, NULL, table));
+    TL_TRY(plain_scan(b, table, &plan));
+    TL_TRY(add_computed(b, object, &plan));
+    return object->watermark != NULL ? add_watermark(b, object->watermark_column, object->watermark, &plan) : TL_OK;
+}
+
 /**
  * Computed columns and watermark of a lake table: the reference's connector keeps them in the options, `schema.I.name`,
  * `schema.I.expr`, `schema.watermark.rowtime`, `schema.watermark.strategy.expr` (Java: CatalogPropertiesUtil of its Flink module).

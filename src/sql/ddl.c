@@ -346,7 +346,12 @@ static tl_status create_object(tl_binder *b, const tl_sql_path *path, const defi
         return tl_nomem(b->err, "table");
     }
     size_t before = b->session->n_objects;
-    tl_status status = tl_sql__add_object(b->session, object, (ast->flags & AST_F_IF) != 0, b->err);
+    tl_status status = tl_bind__check_object(b, object);
+    if (status != TL_OK) {
+        tl_sql__object_free(object);
+        return status;
+    }
+    status = tl_sql__add_object(b->session, object, (ast->flags & AST_F_IF) != 0, b->err);
     TL_TRY(tl_error_wrap(b->err, status, "line %d:%d", (int)ast->line, (int)ast->position));
     *existed = b->session->n_objects == before;
     return TL_OK;

@@ -386,7 +386,14 @@ static tl_status list_parts(emitter *e, const tl_agg_call *call, const tl_type *
     for (int32_t i = 0; i < call->n_args; i++) {
         TL_TRY(list_type(e, row->fields[call->args[i]].type, &p->types[i]));
         int32_t not_null = skip_nulls ? call->args[call->n_args - 1] : -1;
+        bool empty = skip_nulls && call->kind == TL_AGG_JSON_OBJECTAGG; /* rows, but none that counts: {} */
+        NOMEM(e, tl_buf_append_str(&p->sql[i], empty ? "coalesce(" : ""));
         TL_TRY(emit_simple(e, "list", call, call->args[i], in, not_null, &p->sql[i]));
+        if (empty) {
+            NOMEM(e, tl_buf_append_str(&p->sql[i], ", CASE WHEN "));
+            TL_TRY(emit_simple(e, "count", call, -1, in, -1, &p->sql[i]));
+            NOMEM(e, tl_buf_append_str(&p->sql[i], " > 0 THEN [] END)"));
+        }
         TL_TRY(column_expr(e, i, p->types[i], &args[i]));
     }
     p->n = call->n_args;

@@ -425,6 +425,8 @@ static tl_status engine_error(duck_query *q, const char *message, tl_error *err)
     static const char prefix[] = "Invalid Input Error: ";
     if (strncmp(message, prefix, sizeof prefix - 1) == 0)
         message += sizeof prefix - 1;
+    if (strstr(message, "More than one row returned by a subquery") != NULL) /* the engine's text names its own settings */
+        message = "a scalar subquery gave more than one row";
     return tl_error_set(err, strstr(message, "Out of Memory") != NULL ? TL_E_NOMEM : TL_E_INVALID, "%s", message);
 }
 

@@ -213,13 +213,71 @@ static tl_status open_values(const tl_sql_env *env, const tl_plan *plan, tl_read
 
 /* ---- UNION ---- */
 
+/** An input of UNION under the names and types of the whole. */
+typedef struct renamed_reader {
+    tl_reader reader;
+    tl_reader *in;
+} renamed_reader;
+
+static tl_status renamed_next(tl_reader *reader, tl_batch **out, tl_error *err)
+{
+    renamed_reader *r = (renamed_reader *)reader;
+    *out = NULL;
+    TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
+    TL_TRY(tl_reader_next(r->in, &batch, err));
+    if (batch == NULL)
+        return TL_OK;
+    const tl_type *type = r->reader.type;
+    for (int32_t i = 0; i < batch->n_cols; i++) {
+        tl_column *typed;
+        if (tl_type_equal(batch->cols[i]->type, type->fields[i].type, /* with_nullable= */ true))
+            continue;
+        TL_TRY(tl_column_retype(batch->cols[i], type->fields[i].type, &typed, err));
+        tl_column_unref(batch->cols[i]);
+        batch->cols[i] = typed;
+    }
+    tl_type_unref(batch->type);
+    batch->type = tl_type_ref(type);
+    *out = TL_STEAL(batch);
+    return TL_OK;
+}
+
+static void renamed_free(tl_reader *reader)
+{
+    renamed_reader *r = (renamed_reader *)reader;
+    tl_reader_free(r->in);
+    tl_type_unref(r->reader.type);
+    tl_free(r);
+}
+
+/** Takes `in` over; *out is `in` itself if it has the type already. */
+static tl_status open_renamed(tl_reader *in, const tl_type *type, tl_reader **out, tl_error *err)
+{
+    static const tl_reader_ops ops = {renamed_next, renamed_free};
+    if (tl_type_equal(in->type, type, /* with_nullable= */ true)) {
+        *out = in;
+        return TL_OK;
+    }
+    renamed_reader *r = tl_calloc(1, sizeof *r);
+    if (r == NULL) {
+        tl_reader_free(in);
+        return tl_nomem(err, "query");
+    }
+    *r = (renamed_reader){.reader = {&ops, tl_type_ref(type)}, .in = in};
+    *out = &r->reader;
+    return TL_OK;
+}
+
 static tl_status open_union(tl_sql_session *session, const tl_sql_env *env, const tl_plan *plan, tl_reader **out, tl_error *err)
 {
     tl_reader **readers = tl_calloc((size_t)plan->n_inputs, sizeof *readers);
     if (readers == NULL)
         return tl_nomem(err, "query");
     for (int32_t i = 0; i < plan->n_inputs; i++) {
-        tl_status status = tl_exec__open(session, env, plan->inputs[i], &readers[i], err);
+        tl_reader *in;
+        tl_status status = tl_exec__open(session, env, plan->inputs[i], &in, err);
+        if (status == TL_OK)
+            status = open_renamed(in, plan->type, &readers[i], err);
         if (status != TL_OK) {
             for (int32_t k = 0; k < i; k++)
                 tl_reader_free(readers[k]);

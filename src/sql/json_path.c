@@ -1,12 +1,14 @@
 #include "sql/json_path.h"
 
+#include "sql/json_filter.h"
+
 #include <stdlib.h>
 #include <strings.h>
 
 #define TOKENS_MAX 100
 #define VISITS_MAX 10000000
 
-typedef enum step_kind { STEP_NAME, STEP_NAMES, STEP_ALL, STEP_INDICES, STEP_SLICE, STEP_SCAN, STEP_LENGTH } step_kind;
+typedef enum step_kind { STEP_NAME, STEP_NAMES, STEP_ALL, STEP_INDICES, STEP_SLICE, STEP_SCAN, STEP_LENGTH, STEP_FILTER } step_kind;
 
 typedef struct step {
     step_kind kind;
@@ -14,6 +16,7 @@ typedef struct step {
     int64_t *indices; /* SLICE: from, to */
     bool has_from, has_to;
     int32_t n;
+    tl_json_filter *filter;
 } step;
 
 struct tl_json_path {
@@ -179,6 +182,23 @@ static bool take_indices(reader *r)
     return take(r, ']') || complain(r, "']' is missing");
 }
 
+/** ?(condition)] */
+static bool take_filter(reader *r)
+{
+    step *s = add_step(r, STEP_FILTER);
+    r->p++;
+    skip_blanks(r);
+    if (s == NULL || !take(r, '('))
+        return complain(r, "a filter's condition stands in parentheses");
+    const char *why = NULL;
+    if (tl_json_filter_read(&r->path->arena, &r->p, r->end, &s->filter, &why, NULL) != TL_OK)
+        return false;
+    if (s->filter == NULL)
+        return complain(r, why);
+    skip_blanks(r);
+    return take(r, ']') || complain(r, "']' is missing");
+}
+
 static bool take_bracket(reader *r)
 {
     skip_blanks(r);
@@ -187,7 +207,7 @@ static bool take_bracket(reader *r)
     if (*r->p == '\'' || *r->p == '"')
         return take_quoted_names(r);
     if (*r->p == '?')
-        return complain(r, "filters are not there");
+        return take_filter(r);
     if (take(r, '*')) {
         skip_blanks(r);
         return (take(r, ']') || complain(r, "']' is missing")) && add_step(r, STEP_ALL) != NULL;
@@ -241,7 +261,7 @@ static bool is_definite(const tl_json_path *path)
     for (int32_t i = 0; i < path->n_steps; i++) {
         const step *s = &path->steps[i];
         bool last = i + 1 == path->n_steps;
-        if (s->kind == STEP_ALL || s->kind == STEP_SLICE || s->kind == STEP_SCAN || (s->kind == STEP_INDICES && s->n > 1) || (s->kind == STEP_NAMES && !last))
+        if (s->kind == STEP_ALL || s->kind == STEP_FILTER || s->kind == STEP_SLICE || s->kind == STEP_SCAN || (s->kind == STEP_INDICES && s->n > 1) || (s->kind == STEP_NAMES && !last))
             return false;
     }
     return true;
@@ -277,6 +297,8 @@ void tl_json_path_free(tl_json_path *path)
 {
     if (path == NULL)
         return;
+    for (int32_t i = 0; i < path->n_steps; i++)
+        tl_json_filter_deinit(path->steps[i].filter);
     tl_arena_deinit(&path->arena);
     tl_free(path);
 }
@@ -339,6 +361,7 @@ tl_status tl_json_members(const tl_json *object, tl_arena *arena, const tl_json 
 
 typedef struct search {
     const tl_json_path *path;
+    const tl_json *root;
     tl_arena *arena;
     tl_error *err;
     const tl_json **found;
@@ -469,6 +492,22 @@ static tl_status walk_children(search *s, int32_t i, const tl_json *node)
     return TL_OK;
 }
 
+/** Elements of an array that pass; an object passes itself. */
+static tl_status walk_filter(search *s, int32_t i, const tl_json *node, bool definite)
+{
+    bool is_array = node->kind == TL_JSON_ARRAY;
+    if (!is_array && node->kind != TL_JSON_OBJECT)
+        return nowhere(s, definite);
+    const tl_json *alone = is_array ? NULL : node;
+    for (const tl_json *c = is_array ? node->child : node; c != NULL; c = alone != NULL ? NULL : c->next) {
+        bool accepted;
+        TL_TRY(tl_json_filter_accepts(s->path->steps[i].filter, c, s->root, s->arena, &accepted, s->err));
+        if (accepted)
+            TL_TRY(walk(s, i + 1, c, false));
+    }
+    return TL_OK;
+}
+
 /** Whether the step behind `..` can be taken at a value. */
 static bool applies(const step *st, const tl_json *node)
 {
@@ -482,6 +521,8 @@ static bool applies(const step *st, const tl_json *node)
         return node->kind == TL_JSON_ARRAY;
     case STEP_ALL:
         return node->kind == TL_JSON_ARRAY || node->kind == TL_JSON_OBJECT;
+    case STEP_FILTER:
+        return node->kind == TL_JSON_OBJECT; /* elements of an array come as objects of their own */
     default:
         return false;
     }
@@ -531,6 +572,8 @@ static tl_status walk(search *s, int32_t i, const tl_json *node, bool definite)
         return node->kind == TL_JSON_ARRAY ? walk_slice(s, i, node) : nowhere(s, definite);
     case STEP_SCAN:
         return walk_scan(s, i, node);
+    case STEP_FILTER:
+        return walk_filter(s, i, node, definite);
     default:
         return walk_length(s, i, node, definite);
     }
@@ -543,7 +586,7 @@ tl_status tl_json_path_find(const tl_json_path *path, const tl_json *root, tl_ar
         out->failed = true; /* Jayway refuses these in both modes */
         return TL_OK;
     }
-    search s = {.path = path, .arena = arena, .err = err};
+    search s = {.path = path, .root = root, .arena = arena, .err = err};
     TL_TRY(walk(&s, 0, root, true));
     if (s.missing && !path->lax) {
         out->failed = true;

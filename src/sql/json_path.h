@@ -1,6 +1,6 @@
 /*
- * JSON paths as the reference has them (Jayway's dialect): $.a.b[0], ['a','b'], [1:3], [0,2], .*, [*], ..name, .length().
- * Filters [?(…)] are not there. Private to sql/.
+ * JSON paths as the reference has them (Jayway's dialect): $.a.b[0], ['a','b'], [1:3], [0,2], .*, [*], ..name, .length(),
+ * [?(@.a > 1)] (json_filter.h). Private to sql/.
  */
 #ifndef TL_SQL_JSON_PATH_H
 #define TL_SQL_JSON_PATH_H
