@@ -5,7 +5,8 @@
  *   DataSplit      int64 magic, int32 8, int64 snapshot, partition, int32 bucket, UTF bucketPath, bool [int32 totalBuckets],
  *                  int32 0 and byte 0 (once: files before), list of files, deletion files, bool streaming, bool raw
  *   CommitMessage  partition, int32 bucket, bool [int32 total], new, deleted, changelog, new and deleted index files,
- *                  compact before, after, changelog, new and deleted index files
+ *                  compact before, after, changelog, new and deleted index files; then, where buckets were chosen by what
+ *                  was there (base_kind): byte kind, int64 base, which other engines do not look at
  *   partition      int32 length, then BinaryRow with arity; file: int32 length, then BinaryRow without arity; list: int32 count
  *
  * All integers big-endian, UTF = u16 length and modified UTF-8 (Java DataOutput).
@@ -194,6 +195,9 @@ tl_status tl_commit_message_serialize(const tl_commit_message *msg, tl_buf *out,
         for (size_t k = 0; i % 3 == 2 && k < 2; k++) /* after each group of three: index files, new and deleted */
             TL_TRY(tl_wire__put_indexes(indexes[i / 3 * 2 + k], out, err));
     }
+    if (msg->base_kind != TL_BASE_NONE &&
+        (tl_buf_append_byte(out, (uint8_t)msg->base_kind) != TL_OK || tl_wire__put_i64(out, (int64_t)msg->base) != TL_OK))
+        return tl_nomem(err, "commit message");
     return TL_OK;
 }
 
@@ -420,6 +424,19 @@ tl_status tl_split_deserialize(tl_bytes_view bytes, tl_split *out, tl_error *err
     return TL_OK;
 }
 
+static tl_status get_base(tl_wire_input *in, tl_commit_message *out, tl_error *err)
+{
+    uint8_t kind = 0;
+    int64_t base = 0;
+    TL_TRY(tl_wire__get_u8(in, &kind, err));
+    TL_TRY(tl_wire__get_i64(in, &base, err));
+    if (kind != TL_BASE_HASHES && kind != TL_BASE_SNAPSHOT)
+        return tl_error_set(err, TL_E_CORRUPT, "commit message: base of kind %u", kind);
+    out->base_kind = kind;
+    out->base = (uint64_t)base;
+    return TL_OK;
+}
+
 static tl_status read_message(tl_wire_input *in, tl_commit_message *out, tl_error *err)
 {
     TL_TRY(get_partition(in, &out->partition, err));
@@ -433,6 +450,8 @@ static tl_status read_message(tl_wire_input *in, tl_commit_message *out, tl_erro
         for (size_t k = 0; i % 3 == 2 && k < 2; k++)
             TL_TRY(tl_wire__get_indexes(in, indexes[i / 3 * 2 + k], err));
     }
+    if (in->p != in->end)
+        TL_TRY(get_base(in, out, err));
     return at_end(in, err);
 }
 

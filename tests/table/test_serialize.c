@@ -156,8 +156,12 @@ static void what_was_serialised_comes_back(void **state)
     tl_split_deinit(&again);
 
     tl_commit_message message = some_message(), message_again = {0};
+    message.base_kind = TL_BASE_HASHES;
+    message.base = UINT64_C(0xfedcba9876543210);
     bytes = message_bytes(&message);
     assert_ok(tl_commit_message_deserialize((tl_bytes_view){bytes.data, bytes.len}, &message_again, &err), &err);
+    assert_int_equal(message_again.base_kind, TL_BASE_HASHES);
+    assert_true(message_again.base == UINT64_C(0xfedcba9876543210));
     twice = message_bytes(&message_again);
     assert_int_equal(twice.len, bytes.len);
     assert_memory_equal(twice.data, bytes.data, bytes.len);
