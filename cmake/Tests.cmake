@@ -29,7 +29,7 @@ endforeach()
 
 # Tests of whole histories over all rooms up to table/: faults at every step, many writers at once (also under TSan).
 # tests/FOLDER/test_*.c get the label FOLDER.
-foreach(folder fault concurrent)
+foreach(folder fault concurrent property)
   file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/test_*.c)
   foreach(source ${tests})
     get_filename_component(test ${source} NAME_WE)

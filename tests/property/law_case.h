@@ -1,0 +1,208 @@
+/*
+ * A random case of the law: a schema, options that mean something for the content, a history of rows. Everything comes from a
+ * seed; how the history is written (commits, compactions, files) comes from another one, for that must not matter.
+ */
+#ifndef TL_TESTS_LAW_CASE_H
+#define TL_TESTS_LAW_CASE_H
+
+#include "../table/table_support.h"
+#include "types/key.h"
+
+#define COLUMNS_MAX 8
+#define POOL 6
+
+typedef enum law_engine { LAW_APPEND, LAW_DEDUPLICATE, LAW_PARTIAL_UPDATE, LAW_AGGREGATION, LAW_ENGINES } law_engine;
+
+typedef struct law_case {
+    uint64_t seed;
+    law_engine engine;
+    int n_keys; /* the first columns; 0: an append table */
+    bool partitioned; /* by the first column */
+    bool by_sequence; /* the last column is the sequence field */
+    char columns[1024];
+    char keys[64];
+    char options[1024]; /* those that decide on the content */
+    const tl_type *type;
+    tl_batch *history; /* rows with their kinds, in order */
+} law_case;
+
+static inline uint64_t below(uint64_t *rng, uint64_t n)
+{
+    return test_random(rng) % n;
+}
+
+#define PICK(rng, list) (list)[below(rng, TL_ARRAY_LEN(list))]
+
+static inline void add_option(char *options, size_t cap, const char *key, const char *value)
+{
+    size_t len = strlen(options);
+    snprintf(options + len, cap - len, "%s%s=%s", len > 0 ? "," : "", key, value);
+}
+
+/* A value column's type, and for aggregation a function that gives the same in any grouping. */
+static inline void add_value_column(law_case *c, int i, uint64_t *rng)
+{
+    static const char *const types[] = {"INT",    "BIGINT", "STRING",          "DOUBLE",       "DECIMAL(10, 2)", "DATE",
+                                        "TIMESTAMP(3)", "TIMESTAMP(9)", "BOOLEAN", "BYTES", "CHAR(4)", "FLOAT", "DECIMAL(25, 3)", "TIME(3)", "SMALLINT"};
+    static const char *const nested[] = {"ARRAY<INT>", "MAP<STRING NOT NULL, INT>", "ROW<x INT, y STRING>"};
+    static const struct {
+        const char *type, *function;
+    } aggregates[] = {{"BIGINT", "sum"},         {"STRING", "max"}, {"INT", "min"},          {"DOUBLE", "last_value"}, {"STRING", "last_non_null_value"},
+                      {"DATE", "first_value"},   {"INT", "sum"},    {"BOOLEAN", "bool_or"}, {"BOOLEAN", "bool_and"},  {"DECIMAL(20, 2)", "sum"},
+                      {"TIMESTAMP(3)", "max"},   {"STRING", "first_non_null_value"}};
+    size_t len = strlen(c->columns);
+    if (c->engine == LAW_AGGREGATION) {
+        size_t k = below(rng, TL_ARRAY_LEN(aggregates));
+        /* A merged row has one sequence number, but what is first or not NULL in it may be of another row. */
+        while (c->by_sequence && (strstr(aggregates[k].function, "first") != NULL || strstr(aggregates[k].function, "non_null") != NULL))
+            k = below(rng, TL_ARRAY_LEN(aggregates));
+        char key[64];
+        snprintf(c->columns + len, sizeof c->columns - len, ", v%d %s", i, aggregates[k].type);
+        snprintf(key, sizeof key, "fields.v%d.aggregate-function", i);
+        add_option(c->options, sizeof c->options, key, aggregates[k].function);
+    } else {
+        snprintf(c->columns + len, sizeof c->columns - len, ", v%d %s", i, below(rng, 5) == 0 ? PICK(rng, nested) : PICK(rng, types));
+    }
+}
+
+static inline void make_schema(law_case *c, uint64_t *rng)
+{
+    static const char *const key_types[] = {"INT", "BIGINT", "STRING", "DATE", "DECIMAL(10, 2)", "TIMESTAMP(3)", "BOOLEAN", "SMALLINT", "DECIMAL(30, 4)",
+                                            "VARCHAR(5)"};
+    static const char *const partition_types[] = {"INT", "STRING", "BOOLEAN"};
+    static const char *const engines[] = {"", "deduplicate", "partial-update", "aggregation"};
+    c->engine = (law_engine)below(rng, LAW_ENGINES);
+    c->partitioned = below(rng, 3) == 0;
+    c->n_keys = c->engine == LAW_APPEND ? 0 : 1 + (int)below(rng, 2) + c->partitioned;
+    int first_columns = c->n_keys > 0 ? c->n_keys : c->partitioned;
+    for (int i = 0; i < first_columns; i++) {
+        size_t len = strlen(c->columns), keys = strlen(c->keys);
+        snprintf(c->columns + len, sizeof c->columns - len, "%sk%d %s%s", i > 0 ? ", " : "", i,
+                 c->partitioned && i == 0 ? PICK(rng, partition_types) : PICK(rng, key_types), c->n_keys > 0 ? " NOT NULL" : "");
+        if (c->n_keys > 0)
+            snprintf(c->keys + keys, sizeof c->keys - keys, "%sk%d", i > 0 ? "," : "", i);
+    }
+    if (first_columns == 0)
+        snprintf(c->columns, sizeof c->columns, "k0 INT");
+    if (c->engine > LAW_DEDUPLICATE || (c->engine == LAW_DEDUPLICATE && below(rng, 2) == 0))
+        add_option(c->options, sizeof c->options, "merge-engine", engines[c->engine]);
+    c->by_sequence = (c->engine == LAW_DEDUPLICATE || c->engine == LAW_AGGREGATION) && below(rng, 3) == 0;
+    for (int i = 0, n = 1 + (int)below(rng, 3); i < n; i++)
+        add_value_column(c, i, rng);
+    if (c->by_sequence) {
+        size_t len = strlen(c->columns);
+        snprintf(c->columns + len, sizeof c->columns - len, ", s INT");
+        /* Not descending: the reference sorts so between files only, ascending within a commit (fixture sequence-descending, merge/order.c). */
+        add_option(c->options, sizeof c->options, "sequence.field", "s");
+    }
+    char text[1200];
+    snprintf(text, sizeof text, "ROW<%s> NOT NULL", c->columns);
+    c->type = test_type(text);
+}
+
+/* Any value that all formats hold: within precision and length, and no time in the second before 1970, which ORC cannot tell. */
+static inline void pool_value(tl_builder *b, const tl_type *type, bool small, uint64_t *rng)
+{
+    bool number = type->kind >= TL_TINYINT && type->kind <= TL_BIGINT;
+    uint8_t text[32];
+    int64_t v = test_random_int(rng);
+    tl_status status = TL_OK;
+    if (type->nullable && below(rng, 100) < 15) {
+        status = tl_builder_null(b);
+    } else if (small && number) { /* sums stay within their types */
+        status = tl_builder_int(b, v % 100);
+    } else if (type->kind == TL_DECIMAL) {
+        status = tl_builder_i128(b, v % (small ? 100 : 10000000));
+    } else if (type->kind == TL_CHAR || type->kind == TL_VARCHAR) {
+        size_t len = test_random_text(rng, /* zeros= */ false, text);
+        status = tl_builder_bytes(b, text, len > (size_t)type->length ? (size_t)type->length : len);
+    } else if (type->kind == TL_TIMESTAMP) {
+        v %= 9000000000000;
+        status = tl_builder_timestamp(b, v < 0 && v > -1000 ? v - 1000 : v, (int32_t)below(rng, 1000) * 1000);
+    } else {
+        test_random_value(b, type, 15, rng);
+    }
+    assert_int_equal(status, TL_OK);
+}
+
+/* Keys meet each other: they come out of a few values, few of them at times. */
+static inline tl_column *make_column(const law_case *c, int i, int64_t n, uint64_t *rng)
+{
+    tl_builder *pool = NULL, *values = NULL;
+    tl_column *few = NULL, *out = NULL;
+    tl_error err;
+    const tl_type *type = c->type->fields[i].type;
+    bool is_key = i < c->n_keys || (c->n_keys == 0 && i == 0), is_sequence = c->by_sequence && i == c->type->n_fields - 1;
+    uint64_t size = is_key ? 1 + below(rng, POOL) : POOL * 4;
+    assert_ok(tl_builder_create(type, &pool, &err), &err);
+    assert_ok(tl_builder_create(type, &values, &err), &err);
+    for (uint64_t k = 0; k < size; k++)
+        pool_value(pool, type, c->engine == LAW_AGGREGATION || is_sequence, rng);
+    assert_ok(tl_builder_finish(pool, &few, &err), &err);
+    for (int64_t r = 0; r < n; r++)
+        assert_int_equal(tl_builder_copy(values, few, (int64_t)below(rng, size)), TL_OK);
+    assert_ok(tl_builder_finish(values, &out, &err), &err);
+    tl_builder_free(pool);
+    tl_builder_free(values);
+    tl_column_unref(few);
+    return out;
+}
+
+static inline void make_history(law_case *c, uint64_t *rng)
+{
+    static const uint8_t kinds[] = {TL_KIND_INSERT, TL_KIND_INSERT, TL_KIND_INSERT, TL_KIND_UPDATE_AFTER, TL_KIND_UPDATE_BEFORE, TL_KIND_DELETE};
+    tl_error err;
+    int64_t n = 1 + (int64_t)below(rng, below(rng, 4) == 0 ? 400 : 40);
+    assert_ok(tl_batch_create(c->type, n, &c->history, &err), &err);
+    for (int i = 0; i < c->type->n_fields; i++)
+        c->history->cols[i] = make_column(c, i, n, rng);
+    c->history->row_kind = tl_calloc((size_t)n, 1);
+    /* No deletes beside a sequence field: a compaction to the top level drops them, and what comes later with a smaller sequence is a
+     * new row then. So it is in the reference. */
+    for (int64_t i = 0; c->engine == LAW_DEDUPLICATE && !c->by_sequence && i < n; i++)
+        c->history->row_kind[i] = PICK(rng, kinds);
+}
+
+static inline void case_init(law_case *c, uint64_t seed)
+{
+    uint64_t rng = seed;
+    *c = (law_case){.seed = seed};
+    make_schema(c, &rng);
+    make_history(c, &rng);
+}
+
+static inline void case_deinit(law_case *c)
+{
+    tl_batch_free(c->history);
+    tl_type_unref(c->type);
+}
+
+/* Options that must not show in the content. */
+static inline void how_to_store(const law_case *c, char *options, size_t cap, uint64_t *rng)
+{
+    static const char *const formats[] = {"parquet", "orc", "avro"}, *const stats[] = {"none", "counts", "truncate(4)", "full"},
+                      *const sizes[] = {"1 kb", "4 kb", "128 mb"}, *const buckets[] = {"1", "2", "3"}, *const triggers[] = {"2", "3", "5"},
+                      *const manifests[] = {"2", "30"};
+    bool has_time_9 = strstr(c->columns, "TIMESTAMP(9)") != NULL;
+    snprintf(options, cap, "%s", c->options);
+    add_option(options, cap, "file.format", formats[below(rng, has_time_9 ? 2 : 3)]);
+    add_option(options, cap, "metadata.stats-mode", PICK(rng, stats));
+    add_option(options, cap, "target-file-size", PICK(rng, sizes));
+    add_option(options, cap, "manifest.merge-min-count", PICK(rng, manifests));
+    if (below(rng, 3) == 0)
+        add_option(options, cap, "metadata.stats-dense-store", "false");
+    if (c->n_keys == 0 && below(rng, 2) == 0) {
+        add_option(options, cap, "bucket", "-1");
+        add_option(options, cap, "compaction.min.file-num", "2");
+        return;
+    }
+    add_option(options, cap, "bucket", PICK(rng, buckets));
+    if (c->n_keys == 0)
+        add_option(options, cap, "bucket-key", c->partitioned ? "v0" : "k0");
+    else
+        add_option(options, cap, "num-sorted-run.compaction-trigger", PICK(rng, triggers));
+    if (c->n_keys > 0 && below(rng, 4) == 0)
+        add_option(options, cap, "write-only", "true");
+}
+
+#endif
