@@ -31,6 +31,9 @@ tl_status tl_sql__alter_table(tl_binder *b, const tl_ast *ast);
 /* modify.c */
 tl_status tl_sql__update(tl_binder *b, const tl_ast *ast);
 tl_status tl_sql__delete(tl_binder *b, const tl_ast *ast);
+/** UPDATE (`values`: the PROJECT of the new rows over `scan`) or DELETE (NULL) of a table without a primary key; `condition` NULL: all rows. */
+tl_status tl_sql__change_append(tl_binder *b, const tl_ast *ast, const tl_sql_table *table, const tl_plan *scan, tl_expr *condition,
+                                const tl_plan *values);
 tl_status tl_sql__truncate(tl_binder *b, const tl_ast *ast);
 /** All rows of a reader (taken over, also on failure) with one kind. */
 tl_status tl_sql__with_kind(tl_reader *in, uint8_t kind, tl_reader **out, tl_error *err);

@@ -59,17 +59,26 @@ static tl_status target(tl_binder *b, const tl_ast *ast, const char *verb, tl_sq
     return TL_OK;
 }
 
-/** Scan of the target under WHERE, and its scope. */
-static tl_status matching_rows(tl_binder *b, const tl_ast *ast, const tl_ast *where, tl_plan **plan)
+/** Scan of the target, and its scope; the condition of WHERE, NULL if there is none. */
+static tl_status scan_target(tl_binder *b, const tl_ast *ast, const tl_ast *where, tl_plan **plan, tl_expr **condition)
 {
     tl_scope *scope;
     TL_TRY(tl_bind__table_scan(b, ast->kid[0], NULL, plan, &scope, ast->text));
     b->scope = scope;
-    if (where == NULL)
-        return TL_OK;
+    *condition = NULL;
+    return where == NULL ? TL_OK : tl_bind__condition(b, where, "WHERE", condition);
+}
+
+static tl_status matching_rows(tl_binder *b, const tl_ast *ast, const tl_ast *where, tl_plan **plan)
+{
     tl_expr *condition;
-    TL_TRY(tl_bind__condition(b, where, "WHERE", &condition));
-    return tl_bind__filter(b, *plan, condition, plan);
+    TL_TRY(scan_target(b, ast, where, plan, &condition));
+    return condition == NULL ? TL_OK : tl_bind__filter(b, *plan, condition, plan);
+}
+
+static bool has_vectors(const tl_sql_table *table)
+{
+    return tl_table_config(table->table) != NULL && tl_table_config(table->table)->deletion_vectors;
 }
 
 static bool is_key(const tl_sql_table *table, int32_t column)
@@ -126,10 +135,29 @@ static const char *merge_engine(const tl_sql_table *table)
     return engine != NULL ? engine : "deduplicate";
 }
 
+static tl_status update_append(tl_binder *b, const tl_ast *ast, const tl_sql_table *table)
+{
+    tl_plan *scan, *values;
+    tl_expr *condition;
+    TL_TRY(scan_target(b, ast, ast->kid[2], &scan, &condition));
+    TL_TRY(assigned_columns(b, ast, table, scan, &values));
+    return tl_sql__change_append(b, ast, table, scan, condition, values);
+}
+
+static tl_status delete_append(tl_binder *b, const tl_ast *ast, const tl_sql_table *table)
+{
+    tl_plan *scan;
+    tl_expr *condition;
+    TL_TRY(scan_target(b, ast, ast->kid[2], &scan, &condition));
+    return tl_sql__change_append(b, ast, table, scan, condition, /* values= */ NULL);
+}
+
 tl_status tl_sql__update(tl_binder *b, const tl_ast *ast)
 {
     tl_sql_table *table;
     TL_TRY(target(b, ast, "UPDATE", &table));
+    if (table->n_primary_key == 0 && has_vectors(table))
+        return update_append(b, ast, table);
     if (table->n_primary_key == 0)
         return BIND_ERROR(b, ast, "org.apache.paimon.table.AppendOnlyFileStoreTable can not support update, because there is no primary key.");
     const char *engine = merge_engine(table);
@@ -145,8 +173,10 @@ tl_status tl_sql__delete(tl_binder *b, const tl_ast *ast)
 {
     tl_sql_table *table;
     TL_TRY(target(b, ast, "DELETE", &table));
+    if (table->n_primary_key == 0 && has_vectors(table))
+        return delete_append(b, ast, table);
     if (table->n_primary_key == 0)
-        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, ast, "table '%s' has no primary key: DELETE would need deletion vectors, which are not there yet", table->name);
+        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, ast, "table '%s' has no primary key: DELETE needs 'deletion-vectors.enabled' = 'true'", table->name);
     const char *engine = merge_engine(table);
     const char *removes = tl_table_option(table->table, strcmp(engine, "aggregation") == 0 ? "aggregation.remove-record-on-delete" : "partial-update.remove-record-on-delete");
     if (strcmp(engine, "deduplicate") != 0 && (removes == NULL || strcmp(removes, "true") != 0))

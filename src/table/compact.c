@@ -74,11 +74,10 @@ static tl_status compact_buckets(tl_table *table, bool full, tl_pool *pool, tl_c
     return status;
 }
 
-/* The job's own table: it compacts although the table says write-only. */
-static tl_status writable_copy(tl_table *table, tl_table **out, tl_error *err)
+tl_status tl_table_reopen(tl_table *table, const char *key, const char *value, tl_table **out, tl_error *err)
 {
     tl_options forced = {0};
-    tl_status status = tl_options_set(&forced, "write-only", "false");
+    tl_status status = tl_options_set(&forced, key, value);
     status = status == TL_OK ? tl_table__reopen(table, &forced, out, err) : tl_nomem(err, "options");
     tl_options_deinit(&forced);
     return status;
@@ -122,7 +121,7 @@ tl_status tl_table_compact(tl_table *table, const char *user, bool full, tl_pool
     tl_status status;
     if (table->config->write_only) {
         TL_CLEANUP(tl_table_freep) tl_table *mine = NULL;
-        TL_TRY(writable_copy(table, &mine, err));
+        TL_TRY(tl_table_reopen(table, "write-only", "false", &mine, err)); /* a job compacts although the table says so */
         status = run_job(mine, user, full, pool, &result, err);
     } else {
         status = run_job(table, user, full, pool, &result, err);

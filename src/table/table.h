@@ -33,6 +33,8 @@ tl_status tl_table_open(tl_catalog *catalog, const char *db, const char *name, c
 /** For a streaming scan: scan.snapshot-id & co. say where to start; the schema stays the latest (a batch read takes the old one's). */
 tl_status tl_table_open_streaming(tl_catalog *catalog, const char *db, const char *name, const tl_options *dynamic, tl_table **out,
                                   tl_error *err);
+/** The same table once more, with another value of one option: for a job that works otherwise than the table's writers. */
+tl_status tl_table_reopen(tl_table *table, const char *key, const char *value, tl_table **out, tl_error *err);
 void tl_table_free(tl_table *table);
 /** The newest snapshot on disk, whatever the scan options say; NULL in *out if there is none. */
 tl_status tl_table_latest_snapshot(tl_table *table, tl_snapshot **out, tl_error *err);

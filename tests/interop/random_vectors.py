@@ -214,7 +214,7 @@ def history(rng, oracle, ours, folder, steps):
     t.read("db.t$table_indexes", "--columns", "partition,bucket,index_type,file_size,row_count", own=False)
     if keyed and schema["options"]["changelog-producer"] == "lookup":
         t.changelog(own=False)
-    if len(t.tags) > 1:
+    if len(t.tags) > 1 and schema["options"].get("changelog-producer") in ("lookup", "input"):
         t.read("db.t", "--option", "incremental-between=%s,%s" % (t.tags[0], t.tags[-1]), own=False)
     t.fsck()
     return t
