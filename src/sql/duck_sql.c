@@ -611,13 +611,22 @@ static tl_status emit_ranking(emitter *e, const tl_agg_call *c, const tl_over *o
     static const struct {
         tl_agg_kind kind;
         const char *sql;
-    } names_[] = {{TL_AGG_ROW_NUMBER, "row_number()"}, {TL_AGG_RANK, "rank()"}, {TL_AGG_DENSE_RANK, "dense_rank()"}, {TL_AGG_PERCENT_RANK, "percent_rank()"},
-                  {TL_AGG_CUME_DIST, "cume_dist()"}};
+    } names_[] = {{TL_AGG_ROW_NUMBER, "row_number()"}, {TL_AGG_RANK, "rank()"}, {TL_AGG_DENSE_RANK, "dense_rank()"}, {TL_AGG_PERCENT_RANK, "percent_rank()"}};
     for (size_t i = 0; i < TL_ARRAY_LEN(names_); i++)
         if (names_[i].kind == c->kind) {
             NOMEM(e, tl_buf_append_str(out, names_[i].sql));
             return emit_over_clause(e, o, false, in, out);
         }
+    if (c->kind == TL_AGG_CUME_DIST) { /* Flink counts rows that are equal in the order one by one, not together */
+        tl_over all = *o;
+        all.n_order = 0;
+        NOMEM(e, tl_buf_append_str(out, "(CAST(row_number()"));
+        TL_TRY(emit_over_clause(e, o, false, in, out));
+        NOMEM(e, tl_buf_append_str(out, " AS DOUBLE) / count(*)"));
+        TL_TRY(emit_over_clause(e, &all, false, in, out));
+        NOMEM(e, tl_buf_append_str(out, ")"));
+        return TL_OK;
+    }
     if (c->kind == TL_AGG_NTILE) {
         NOMEM(e, tl_buf_appendf(out, "CAST(ntile(%lld)", (long long)c->number));
         TL_TRY(emit_over_clause(e, o, false, in, out));
