@@ -16,7 +16,23 @@ static bool scan_adds(const tl_sql_table *table)
 {
     if (table->kind == TL_SQL_TABLE_CONNECTOR)
         return !is_change_format(table->options);
-    return tl_table_schema_of(table->table)->n_primary_keys == 0 && !tl_table_is_system(table->table);
+    if (tl_stream__rows_are_changes(table))
+        return true;
+    const char *engine = tl_table_option(table->table, "merge-engine");
+    return tl_table_schema_of(table->table)->n_primary_keys == 0 || (engine != NULL && strcmp(engine, "first-row") == 0);
+}
+
+bool tl_stream__rows_are_changes(const tl_sql_table *table)
+{
+    return strstr(table->name, "$audit_log") != NULL || strstr(table->name, "$binlog") != NULL;
+}
+
+tl_status tl_stream__need_insert_only(const tl_plan *plan, const char *what, tl_error *err)
+{
+    for (int32_t i = 0; i < plan->n_inputs; i++)
+        if (!tl_stream__insert_only(plan->inputs[i]))
+            return tl_error_set(err, TL_E_INVALID, "%s doesn't support consuming update and delete changes, which its input makes", what);
+    return TL_OK;
 }
 
 /*

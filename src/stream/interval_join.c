@@ -404,7 +404,9 @@ tl_status tl_stream__interval_join(tl_pipeline *pipeline, const tl_plan *plan, t
     j->outer[1] = plan->join == TL_JOIN_RIGHT || plan->join == TL_JOIN_FULL;
     j->seen = TL_WATERMARK_NONE;
     pipeline->stateful = pipeline->event_time = true;
-    tl_status status = tl_stream__joined_type(left->type, right->type, &j->joined, err);
+    tl_status status = tl_stream__need_insert_only(plan, "an interval join", err);
+    if (status == TL_OK)
+        status = tl_stream__joined_type(left->type, right->type, &j->joined, err);
     if (status == TL_OK && plan->condition != NULL)
         status = tl_stream__condition(pipeline, j->joined, plan->condition, &j->condition, err);
     if (status != TL_OK) {

@@ -172,18 +172,13 @@ static tl_status open_travelling(lake_leaf *l, const char *key, const char *mode
     return status;
 }
 
-static bool rows_are_changes(const lake_leaf *l)
-{
-    return strstr(l->table->name, "$audit_log") != NULL || strstr(l->table->name, "$binlog") != NULL;
-}
-
 static tl_status open_history(lake_leaf *l, int64_t next, tl_error *err)
 {
     l->is_history = true;
     l->history_end = next;
     if (!l->started || next <= l->start)
         return TL_OK; /* nothing was read: the end at once */
-    if (l->start_full && !rows_are_changes(l)) {
+    if (l->start_full && !tl_stream__rows_are_changes(l->table)) {
         TL_TRY(open_travelling(l, "scan.snapshot-id", NULL, next - 1, err));
         tl_scan_spec spec = spec_of(l);
         return tl_table_read(l->handle, &spec, &l->reader, err);

@@ -89,6 +89,10 @@ static inline tl_op tl_stream__op(const tl_op_ops *ops, tl_pipeline *pipeline, c
 }
 /** Whether rows of a plan only come and are never changed or taken back. */
 bool tl_stream__insert_only(const tl_plan *plan);
+/** TL_E_INVALID, naming `what`, unless all inputs of a node only add rows. */
+tl_status tl_stream__need_insert_only(const tl_plan *plan, const char *what, tl_error *err);
+/** A system table whose rows are changes themselves: they only come. */
+bool tl_stream__rows_are_changes(const tl_sql_table *table);
 /** Whether -U rows count although every changed row has a key: the +U row may have been held back. */
 bool tl_stream__splits_updates(const tl_plan *plan);
 /** Build the tree of a plan (without its sink). TL_E_UNSUPPORTED names an operator that streaming does not have. */

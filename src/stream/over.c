@@ -380,6 +380,7 @@ static tl_status init(over_op *o, const tl_plan *plan, tl_error *err)
         return unsupported(over, "the frame must end at CURRENT ROW", err);
     if (over->from != TL_FRAME_UNBOUNDED_PRECEDING && over->from > 0)
         return unsupported(over, "the frame must begin at a PRECEDING row or CURRENT ROW", err);
+    TL_TRY(tl_stream__need_insert_only(plan, "OVER aggregation", err));
     o->over = over;
     o->by_clock = plan->inputs[0]->time_attr[over->order[0].column] == TL_TIME_PROCTIME;
     o->time_column = over->order[0].column;

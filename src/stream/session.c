@@ -315,6 +315,8 @@ tl_status tl_stream__session(tl_pipeline *pipeline, const tl_plan *plan, tl_op *
     if (status == TL_OK && by_clock)
         status = tl_error_set(err, TL_E_UNSUPPORTED, "line %d:%d: SESSION windows by processing time are not supported; use a column with a WATERMARK",
                               (int)plan->line, (int)plan->position);
+    if (status == TL_OK)
+        status = tl_stream__need_insert_only(plan, "a SESSION window", err);
     if (status != TL_OK) {
         tl_stream__op_free(input);
         tl_free(s);

@@ -265,7 +265,9 @@ tl_status tl_stream__window_join(tl_pipeline *pipeline, const tl_plan *plan, tl_
     j->inputs[1] = right;
     j->seen = TL_WATERMARK_NONE;
     pipeline->stateful = true;
-    tl_status status = tl_stream__joined_type(left->type, right->type, &j->joined, err);
+    tl_status status = tl_stream__need_insert_only(plan, "a window join", err);
+    if (status == TL_OK)
+        status = tl_stream__joined_type(left->type, right->type, &j->joined, err);
     if (status == TL_OK && plan->condition != NULL)
         status = tl_stream__condition(pipeline, j->joined, plan->condition, &j->condition, err);
     if (status != TL_OK) {
