@@ -18,6 +18,7 @@
 /* Bucket ids fit a short in the reference. */
 #define MAX_BUCKETS INT16_MAX
 #define MIN_SLOTS 64
+#define AHEAD 12 /* rows whose slots are fetched ahead */
 
 typedef struct bucket_state {
     bool exists;
@@ -401,6 +402,11 @@ tl_status tl_hash_index_assign(tl_hash_index *x, const int32_t *hashes, int64_t 
         if (p == NULL || (offsets != NULL && !tl_bytes_equal(row, last)))
             TL_TRY(find_partition(x, row, &p, err));
         last = row;
+        if (i + AHEAD < n_rows) { /* most look-ups miss the cache */
+            size_t next = (uint32_t)hashes[i + AHEAD] & (p->cap - 1);
+            __builtin_prefetch(&p->hashes[next]);
+            __builtin_prefetch(&p->owners[next]);
+        }
         uint32_t hash = (uint32_t)hashes[i];
         size_t at = table_find(p, hash);
         if (p->owners[at] != 0)
