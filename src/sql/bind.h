@@ -65,6 +65,7 @@ struct tl_binder {
     bool scanning;           /* the table that is opened now is read (not written, not looked up) */
     bool aggregates_allowed; /* in this clause */
     bool in_aggregate;
+    bool plain_averages;     /* a deviation or variance stands in this SELECT: see tl_bind__reduces_averages() */
     const tl_ast *windows; /* WINDOW clause */
     const tl_ast *select_hints; /* LOOKUP(…) of the SELECT */
     tl_plan **scalar_input; /* streaming: the plan that scalar subqueries are joined to; NULL: they cannot stand here */
@@ -125,6 +126,8 @@ tl_status tl_bind__function(tl_binder *b, const char *name, tl_expr **args, int3
 /** Whether the AST is a call of an aggregate function (not over a window). */
 tl_status tl_bind__call(tl_binder *b, const tl_ast *ast, tl_expr **out);
 tl_status tl_bind__aggregate(tl_binder *b, const tl_ast *ast, tl_expr **out, bool *is_aggregate);
+/** Whether an expression, or a list of them, calls STDDEV or VAR: then every AVG beside it is SUM / COUNT in its argument's type. */
+bool tl_bind__reduces_averages(const tl_ast *ast);
 tl_status tl_bind__json_aggregate(tl_binder *b, const tl_ast *ast, tl_expr **out);
 tl_status tl_bind__json(tl_binder *b, const tl_ast *ast, tl_expr **out);
 tl_status tl_bind__temporal_literal(tl_binder *b, const tl_ast *ast, tl_expr **out);

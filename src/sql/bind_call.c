@@ -58,6 +58,24 @@ static bool is_reduced(const char *name)
     return false;
 }
 
+bool tl_bind__reduces_averages(const tl_ast *ast)
+{
+    if (ast == NULL || ast->kind == AST_SUBQUERY || ast->kind == AST_QUERY)
+        return false;
+    if (ast->kind == AST_CALL && ast->kid[2] == NULL && is_reduced(ast->text) && strcasecmp(ast->text, "AVG") != 0)
+        return true;
+    if (ast->kind == AST_LIST || ast->kind == AST_AND || ast->kind == AST_OR) {
+        for (const tl_ast *e = tl_ast_first(ast); e != NULL; e = e->next)
+            if (tl_bind__reduces_averages(e))
+                return true;
+        return false;
+    }
+    for (int i = 0; i < TL_AST_KIDS && ast->kind != AST_NAME; i++)
+        if (tl_bind__reduces_averages(ast->kid[i]))
+            return true;
+    return false;
+}
+
 static const char *upper_name(tl_binder *b, const char *name)
 {
     char *copy = tl_arena_strdup(b->arena, name);
@@ -290,12 +308,20 @@ static tl_status average_type(tl_binder *b, const tl_type *arg, const tl_type **
     return tl_bind__nullable(b, arg, true, out);
 }
 
-/** AVG(x) = SUM(x) / COUNT(x), where SUM has its usual type: that of an INT is an INT and wraps. */
+/**
+ * AVG(x) = SUM(x) / COUNT(x). The reference sums integers as BIGINT and floats as DOUBLE; only over windows, and beside a
+ * deviation or variance, it makes the plain SUM of it, which wraps in the type of x.
+ */
 static tl_status bind_avg(tl_binder *b, const tl_bound_agg *like, tl_expr *x, bool is_over, const tl_ast *ast, tl_expr **out)
 {
     const tl_type *type;
     tl_expr *sum, *count, *zero, *condition, *value;
     TL_TRY(average_type(b, x->type, &type));
+    if (!is_over && !b->plain_averages && (tl_sql__is_integer(x->type) || x->type->kind == TL_FLOAT)) {
+        const tl_type *wide;
+        TL_TRY(tl_bind__simple_type(b, x->type->kind == TL_FLOAT ? TL_DOUBLE : TL_BIGINT, x->type->nullable, 0, 0, &wide));
+        TL_TRY(tl_bind__coerce(b, x, wide, &x));
+    }
     TL_TRY(part(b, like, TL_AGG_SUM, x, is_over, ast, &sum));
     TL_TRY(part(b, like, TL_AGG_COUNT, x, is_over, ast, &count));
     TL_TRY(tl_bind__int_literal(b, 0, ast, &zero));

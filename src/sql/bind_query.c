@@ -493,6 +493,7 @@ tl_status tl_bind__select(tl_binder *outer, const tl_ast *ast, const tl_ast *ord
     const tl_ast *select = ast;
     TL_TRY(tl_bind__group_windows(b, &select, &order, &plan)); /* GROUP BY TUMBLE(…): rewritten */
     b->aggregates_allowed = true;
+    b->plain_averages = tl_bind__reduces_averages(select->kid[1]) || tl_bind__reduces_averages(select->kid[5]);
     items list = {0};
     tl_sort_key *keys;
     int32_t having, qualify;

@@ -5,9 +5,13 @@
 #include "sql/bind.h"
 #include "support/temp_lake.h"
 
+#define VIEW                                                                                                                     \
+    "CREATE TEMPORARY VIEW t AS SELECT * FROM (VALUES (1, 'one', 1.50, ARRAY[1, 2], MAP['k', 1]), (2, 'two', 2.50, ARRAY[3, 4], " \
+    "MAP['l', 2]), (CAST(NULL AS INT), CAST(NULL AS STRING), CAST(NULL AS DECIMAL(3, 2)), CAST(NULL AS ARRAY<INT>), "             \
+    "CAST(NULL AS MAP<CHAR(1), INT>))) AS v (id, s, x, a, m)"
+
 static const char *const setup[] = {
-    "CREATE TEMPORARY VIEW t AS SELECT * FROM (VALUES (1, 'one', 1.50, ARRAY[1, 2], MAP['k', 1]), (2, 'two', 2.50, ARRAY[3, 4], MAP['l', 2]), "
-    "(CAST(NULL AS INT), CAST(NULL AS STRING), CAST(NULL AS DECIMAL(3, 2)), CAST(NULL AS ARRAY<INT>), CAST(NULL AS MAP<CHAR(1), INT>))) AS v (id, s, x, a, m)",
+    VIEW,
     "CREATE CATALOG lake WITH ('type' = 'paimon', 'warehouse' = '/lake')",
     "CREATE DATABASE lake.d",
     "CREATE TABLE lake.d.k (id INT, p STRING, v STRING, PRIMARY KEY (id, p) NOT ENFORCED) PARTITIONED BY (p) WITH ('bucket' = '1')",
@@ -24,7 +28,7 @@ static const struct {
     {.text = "SELECT CASE WHEN id = 1 THEN 'a' WHEN id = 2 THEN s ELSE 'c' END, COALESCE(s, 'none'), NULLIF(id, 1), IF(id > 1, x, 0), GREATEST(id, 2) FROM t"},
     {.text = "SELECT UPPER(s), SUBSTRING(s, 2), REPLACE(s, 'o', '0'), LPAD(s, 6, '*'), CONCAT_WS('-', s, 'z'), SPLIT_INDEX(s, 'n', 0), MD5(s), TRIM(s), REVERSE(s), REPEAT(s, 2) FROM t"},
     {.text = "SELECT REGEXP_REPLACE(s, '(o)(n)', '-'), REGEXP_EXTRACT(s, '(t)(w)', 2), REGEXP(s, 'o$'), s SIMILAR TO '(one|two)', s LIKE '_w_' FROM t"},
-    {.text = "SELECT JSON_VALUE('{\"a\":[1,{\"b\":2}]}', '$.a[1].b'), JSON_QUERY('{\"a\":[1]}', '$.a' WITH WRAPPER), JSON_OBJECT('k' VALUE s), JSON_ARRAY(id, x), JSON_STRING(m), s IS JSON FROM t"},
+    {.text = "SELECT JSON_VALUE('{\"a\":[1,{\"b\":2}]}', '$.a[1].b'), JSON_QUERY('{\"a\":[1]}', '$.a' WITH WRAPPER), JSON_QUERY('[{\"a\":1}]', '$[?(@.a > 0 && !(@.b))]'), JSON_OBJECT('k' VALUE s), JSON_ARRAY(id, x), JSON_STRING(m), s IS JSON FROM t"},
     {.text = "SELECT a[1], m['k'], CARDINALITY(a), ARRAY_CONCAT(a, ARRAY[9]), ARRAY_SORT(a), ARRAY_JOIN(ARRAY[s, 'q'], ','), MAP_KEYS(m), MAP_UNION(m, m), ROW(id, s), ARRAY[id, 7], MAP[s, id], STR_TO_MAP('a=1,b=2'), SPLIT(s, 'n') FROM t"},
     {.text = "SELECT DATE_FORMAT(TIMESTAMP '2024-02-29 12:34:56', 'yyyy-MM-dd'), TO_TIMESTAMP('2024-02-29 12:34:56'), EXTRACT(DAY FROM DATE '2024-02-29'), FLOOR(TIMESTAMP '2024-02-29 12:34:56' TO HOUR), "
              "TIMESTAMPDIFF(DAY, DATE '2024-01-01', DATE '2024-02-29'), CONVERT_TZ('2024-02-29 12:34:56', 'UTC', 'Europe/Berlin'), CAST(TIMESTAMP '2024-02-29 12:34:56' AS TIMESTAMP_LTZ(3))"},
@@ -43,10 +47,10 @@ static const struct {
     {.text = "CREATE TEMPORARY TABLE c (a INT, b AS a + 1, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '1' SECOND) WITH ('connector' = 'blackhole')",
      .undo = "DROP TEMPORARY TABLE IF EXISTS c"},
     {.text = "CREATE TABLE lake.d.n (id INT, v ROW<a INT, b ARRAY<STRING>>, PRIMARY KEY (id) NOT ENFORCED) WITH ('bucket' = '2')", .undo = "DROP TABLE IF EXISTS lake.d.n"},
-    {.text = "SELECT a.id, b.s FROM t a JOIN t b ON a.id = b.id LEFT JOIN lake.d.k k ON k.id = b.id", .engine = true},
-    {.text = "SELECT s, COUNT(*), SUM(x), MAX(id), AVG(x), COUNT(DISTINCT id), LISTAGG(s), COLLECT(id), STDDEV_POP(id) FROM t GROUP BY s HAVING COUNT(*) > 0 ORDER BY s", .engine = true},
+    {.text = "SELECT a.id, k.v FROM t a LEFT JOIN lake.d.k k ON k.id = a.id", .engine = true},
+    {.text = "SELECT s, COUNT(DISTINCT id), SUM(x), LISTAGG(s) FROM t GROUP BY s ORDER BY s", .engine = true},
     {.text = "SELECT id, ROW_NUMBER() OVER (PARTITION BY s ORDER BY x), SUM(id) OVER (ORDER BY id) FROM t", .engine = true},
-    {.text = "SELECT id FROM t WHERE id IN (SELECT id FROM lake.d.k) AND EXISTS (SELECT 1 FROM t u WHERE u.id = t.id)", .engine = true},
+    {.text = "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM lake.d.k k WHERE k.id = t.id)", .engine = true},
     {.text = "SELECT id FROM t INTERSECT SELECT id FROM lake.d.k EXCEPT SELECT 5", .engine = true},
     {.text = "WITH c AS (SELECT id, (SELECT MAX(x) FROM t) AS m FROM t) SELECT * FROM c ORDER BY id DESC LIMIT 2 OFFSET 1", .engine = true},
 };
