@@ -29,6 +29,7 @@ typedef struct bucket_reader {
     tl_predicate *pred; /* bound to the table's row type; NULL: none */
     read_path direct;
     read_path merged;
+    tl_lsm__scan *search; /* for candidates; NULL: not made, or of no use */
     tl_merge_engine *engine; /* over merged.scan->type */
     tl_reader *current;
     const read_path *path; /* of `current` */
@@ -46,6 +47,7 @@ static void bucket_reader_free(tl_reader *reader)
     tl_reader_free(r->current);
     path_deinit(&r->direct);
     path_deinit(&r->merged);
+    tl_lsm__scan_unref(r->search);
     tl_merge_engine_unref(r->engine);
     if (r->sections != NULL)
         tl_sections_free(r->sections, r->n_sections);
@@ -129,6 +131,44 @@ static tl_status make_engine(bucket_reader *r, tl_error *err)
     return tl_merge_engine_create(scan->type, keys, schema->n_primary_keys, &schema->options, &r->engine, err);
 }
 
+/*
+ * The scan that finds candidates: key and filter. It is of use if the filter looks at other columns than the key (what looks at
+ * the key alone goes down anyway), and if there are columns that only the rows in the result are wanted of.
+ */
+static tl_status make_search(bucket_reader *r, tl_error *err)
+{
+    const tl_lsm_config *config = r->bucket->config;
+    int32_t n = tl_lsm__n_columns(config);
+    if (r->pred == NULL || r->keep_deletes || tl_merge_engine_get_kind(r->engine) != TL_ENGINE_DEDUPLICATE ||
+        tl_lsm__reads_lowest_level(config))
+        return TL_OK;
+    TL_CLEANUP(tl_freep) bool *used = tl_calloc((size_t)n + 1, sizeof(*used));
+    TL_CLEANUP(tl_freep) bool *searched = tl_calloc((size_t)n + 1, sizeof(*searched));
+    TL_CLEANUP(tl_freep) int32_t *columns = tl_alloc((size_t)(n + 1) * sizeof(*columns));
+    if (used == NULL || searched == NULL || columns == NULL)
+        return tl_nomem(err, "read");
+    tl_predicate_columns(r->pred, used);
+    memcpy(searched, used, (size_t)n * sizeof(*used));
+    for (int32_t k = 0; k < config->n_keys; k++) {
+        searched[config->key_idx[k]] = true;
+        used[config->key_idx[k]] = false;
+    }
+    int32_t n_columns = 0, n_values = 0, n_rest = 0;
+    for (int32_t i = 0; i < n; i++) {
+        if (searched[i])
+            columns[n_columns++] = i;
+        n_values += used[i] && config->partition_idx[i] < 0;
+    }
+    for (int32_t i = 0; i < r->merged.scan->n_columns; i++)
+        n_rest += !searched[r->merged.scan->columns[i]];
+    if (n_values == 0 || n_rest == 0)
+        return TL_OK;
+    TL_TRY(tl_lsm__scan_create(r->bucket, columns, n_columns, r->pred, &r->search, err));
+    r->search->with_kind = r->search->with_seq = false;
+    r->search->drop_deletes = true;
+    return TL_OK;
+}
+
 static tl_status make_merged(bucket_reader *r, tl_error *err)
 {
     const tl_table_schema *schema = r->bucket->config->schema;
@@ -146,14 +186,39 @@ static tl_status make_merged(bucket_reader *r, tl_error *err)
     for (size_t i = 0; i + 1 < n; i++)
         needed[i] |= wanted[i];
     TL_TRY(make_path(r, needed, &r->merged, err));
-    return make_engine(r, err);
+    TL_TRY(make_engine(r, err));
+    return make_search(r, err);
 }
 
 /* ---- sections ---- */
 
+/* The scan that a section is read with: the usual one, or one that reads candidates only. NULL: no row of it passes. */
+static tl_status choose_scan(bucket_reader *r, const tl_section *section, tl_lsm__scan **out, tl_error *err)
+{
+    TL_CLEANUP(tl_batch_freep) tl_batch *keys = NULL;
+    TL_CLEANUP(tl_predicate_freep) tl_predicate *pred = NULL;
+    bool few = false;
+    if (r->search != NULL)
+        TL_TRY(tl_lsm__candidates(r->search, section, &keys, &few, err));
+    if (!few) {
+        *out = tl_lsm__scan_ref(r->merged.scan);
+        return TL_OK;
+    }
+    *out = NULL;
+    if (keys == NULL)
+        return TL_OK;
+    TL_TRY(tl_lsm__among(r->bucket->config, keys, r->pred, &pred, err));
+    TL_TRY(tl_lsm__scan_create(r->bucket, r->merged.scan->columns, r->merged.scan->n_columns, pred, out, err));
+    (*out)->batch_rows = r->batch_rows;
+    return TL_OK;
+}
+
 static tl_status open_merged(bucket_reader *r, const tl_section *section, tl_error *err)
 {
-    tl_lsm__scan *scan = r->merged.scan;
+    TL_CLEANUP(tl_lsm__scan_unrefp) tl_lsm__scan *scan = NULL;
+    TL_TRY(choose_scan(r, section, &scan, err));
+    if (scan == NULL)
+        return TL_OK;
     tl_merge_spec spec = {.engine = r->engine,
                           .key_idx = scan->key_idx,
                           .n_keys = r->bucket->config->n_keys,
@@ -173,7 +238,7 @@ static tl_status open_merged(bucket_reader *r, const tl_section *section, tl_err
             return status;
         }
     }
-    return tl_merge_open(scan->type, &spec, inputs, (int32_t)section->n_runs, &r->current, err);
+    return tl_merge_open(r->merged.scan->type, &spec, inputs, (int32_t)section->n_runs, &r->current, err);
 }
 
 static tl_status open_section(bucket_reader *r, const tl_section *section, tl_error *err)
@@ -246,6 +311,8 @@ static tl_status bucket_reader_next(tl_reader *reader, tl_batch **out, tl_error 
                 return TL_OK;
             }
             TL_TRY(open_section(r, &r->sections[r->next_section++], err));
+            if (r->current == NULL)
+                continue; /* nothing of it passes */
         }
         TL_TRY(tl_reader_next(r->current, &batch, err));
         if (batch == NULL) {

@@ -176,6 +176,16 @@ const int64_t *tl_lsm__file_row_numbers(const tl_reader *reader);
 tl_status tl_lsm__run_open(tl_lsm__scan *scan, tl_data_file *const *files, size_t n, tl_lsm__push push, tl_reader **out,
                            tl_error *err);
 
+/* ---- candidates.c: late materialisation where runs are merged ---- */
+
+/**
+ * Keys (a batch of the key columns, ascending, each once; NULL: none) of the records of a section that pass scan->pred. *few is
+ * false, and nothing given, if there are too many of them to be worth a second reading. The scan has the key columns.
+ */
+tl_status tl_lsm__candidates(tl_lsm__scan *scan, const tl_section *section, tl_batch **out, bool *few, tl_error *err);
+/** `pred` and that the key is one of `keys`, as far as predicates can say it; bound to the table's row type. */
+tl_status tl_lsm__among(const tl_lsm_config *config, const tl_batch *keys, const tl_predicate *pred, tl_predicate **out, tl_error *err);
+
 /* ---- vectors.c: deletion vectors as writers make them ---- */
 
 /** Rows that a compaction found replaced, by file. */

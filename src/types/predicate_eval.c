@@ -253,6 +253,53 @@ static tl_status in_by_map(evaluation *e, const tl_column *col, const tl_column 
     return status == TL_OK ? TL_OK : tl_nomem(e->err, "predicate");
 }
 
+static inline int64_t int_at(const tl_column *col, int64_t i)
+{
+    return col->phys == TL_PHYS_I32 ? ((const int32_t *)col->values)[i] : ((const int64_t *)col->values)[i];
+}
+
+static bool is_ascending_int(const tl_column *lit)
+{
+    if ((lit->phys != TL_PHYS_I32 && lit->phys != TL_PHYS_I64) || lit->null_count > 0)
+        return false;
+    for (int64_t j = 1; j < lit->length; j++) {
+        if (int_at(lit, j) <= int_at(lit, j - 1))
+            return false;
+    }
+    return true;
+}
+
+/* First literal at or above `v` in [from, to). */
+static int64_t lower_bound(const tl_column *lit, int64_t from, int64_t to, int64_t v)
+{
+    while (from < to) {
+        int64_t mid = from + (to - from) / 2;
+        if (int_at(lit, mid) < v)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from;
+}
+
+/* Ascending literals: where the values ascend too, as keys in a file do, each is near the one before. */
+static void in_by_merge(evaluation *e, const tl_column *col, const tl_column *lit, selection in)
+{
+    int64_t at = 0; /* the first literal that is not below the value before */
+    for (int64_t k = 0; k < in.n; k++) {
+        int64_t v = int_at(col, in.rows == NULL ? k : in.rows[k]);
+        if (at > 0 && int_at(lit, at - 1) >= v)
+            at = lower_bound(lit, 0, at, v);
+        else if (at < lit->length && int_at(lit, at) < v) {
+            int64_t step = 1;
+            while (at + step < lit->length && int_at(lit, at + step) < v)
+                step *= 2;
+            at = lower_bound(lit, at + step / 2, TL_MIN(at + step, lit->length), v);
+        }
+        e->flags[k] = at < lit->length && int_at(lit, at) == v;
+    }
+}
+
 static void in_by_loops(evaluation *e, const tl_column *col, const tl_column *lit, selection in)
 {
     uint8_t *one = e->flags + e->n_rows;
@@ -275,6 +322,8 @@ static tl_status eval_in(evaluation *e, const tl_predicate *leaf, bool want, sel
         return TL_OK; /* what is in no place of the list may still equal the NULL */
     if (lit->length <= IN_BY_LOOPS_MAX)
         in_by_loops(e, col, lit, in);
+    else if (is_ascending_int(lit) && lit->phys == col->phys)
+        in_by_merge(e, col, lit, in);
     else
         TL_TRY(in_by_map(e, col, lit, in));
     *n_out = keep_rows(col, in, e->flags, want, out);

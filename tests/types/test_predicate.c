@@ -280,6 +280,52 @@ static void evaluation_agrees_with_the_model(void **state)
     tl_type_unref(row);
 }
 
+/* Ascending lists of whole numbers are searched from where the last value was: forwards, backwards, beyond both ends. */
+static void ascending_lists_are_searched(void **state)
+{
+    (void)state;
+    tl_error err;
+    uint64_t rng = test_seed(42);
+    static const char *const types[] = {"INT", "BIGINT", "DATE"};
+    for (int round = 0; round < 600; round++) {
+        const tl_type *type = test_type(types[round % 3]);
+        int64_t n = (int64_t)(test_random(&rng) % ROWS), n_literals = 9 + (int64_t)(test_random(&rng) % 60);
+        tl_column *literals = NULL, *col = test_random_column(type, n, round % 2 ? 20 : 0, &rng);
+        assert_ok(tl_column_alloc(type, n_literals, &literals, &err), &err);
+        int64_t last = (int64_t)(test_random(&rng) % 50) - 100;
+        bool wide = literals->phys == TL_PHYS_I64, ascending = round % 4 < 2;
+        for (int64_t j = 0; j < n_literals; j++, last += 1 + (int64_t)(test_random(&rng) % 4)) {
+            if (wide)
+                ((int64_t *)literals->values)[j] = last;
+            else
+                ((int32_t *)literals->values)[j] = (int32_t)last;
+        }
+        for (int64_t i = 0; i < n; i++) {
+            int64_t v = (ascending ? i * 300 / (n + 1) : (int64_t)(test_random(&rng) % 300)) - 120;
+            if (tl_col_is_null(col, i))
+                continue;
+            if (wide)
+                ((int64_t *)col->values)[i] = v;
+            else
+                ((int32_t *)col->values)[i] = (int32_t)v;
+        }
+        tl_predicate *leaf = NULL;
+        assert_ok(tl_predicate_leaf(round % 5 ? TL_PRED_IN : TL_PRED_NOT_IN, 0, literals, &leaf, &err), &err);
+        uint32_t sel[ROWS];
+        int64_t n_sel = -1, at = 0;
+        assert_ok(tl_predicate_eval(leaf, (const tl_column *const *)&col, n, sel, &n_sel, &err), &err);
+        for (int64_t i = 0; i < n; i++) {
+            bool passes = at < n_sel && sel[at] == i;
+            assert_int_equal(passes, model(leaf, &col, i) == IS_TRUE);
+            at += passes;
+        }
+        assert_int_equal(at, n_sel);
+        tl_predicate_free(leaf);
+        tl_column_unref(col);
+        tl_type_unref(type);
+    }
+}
+
 /* ---- pruning ---- */
 
 /* One value as a column of its own, changed as writers may change bounds. */
@@ -590,6 +636,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(evaluation_agrees_with_the_model),
+        cmocka_unit_test(ascending_lists_are_searched),
         cmocka_unit_test(pruning_never_loses_a_row),
         cmocka_unit_test(bounds_prune_what_lies_beyond_them),
         cmocka_unit_test(bounds_of_another_type_are_ignored),
