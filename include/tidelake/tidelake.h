@@ -315,6 +315,9 @@ TIDELAKE_API tl_status tidelake_drop_partitions(tidelake_table *table, const cha
 TIDELAKE_API tl_status tidelake_create_branch(tidelake_table *table, const char *branch, const char *tag, tl_error *err);
 TIDELAKE_API tl_status tidelake_delete_branch(tidelake_table *table, const char *branch, tl_error *err);
 TIDELAKE_API tl_status tidelake_rename_branch(tidelake_table *table, const char *from, const char *to, tl_error *err);
+/** The table becomes what the branch is, from the branch's first snapshot on; younger snapshots, schemas and tags of the table go.
+    Other handles of the table must be opened anew. */
+TIDELAKE_API tl_status tidelake_fast_forward(tidelake_table *table, const char *branch, tl_error *err);
 /** How far a streaming reader got: expiry keeps what it has not read. One that is missing is no error for delete. */
 TIDELAKE_API tl_status tidelake_set_consumer(tidelake_table *table, const char *id, int64_t next_snapshot, tl_error *err);
 TIDELAKE_API tl_status tidelake_delete_consumer(tidelake_table *table, const char *id, tl_error *err);

@@ -142,6 +142,11 @@ tl_status tidelake_rename_branch(tidelake_table *table, const char *from, const 
     return tl_api__in_table(table, tl_table_rename_branch(table->table, from, to, err), err);
 }
 
+tl_status tidelake_fast_forward(tidelake_table *table, const char *branch, tl_error *err)
+{
+    return tl_api__in_table(table, tl_table_fast_forward(table->table, branch, err), err);
+}
+
 tl_status tidelake_set_consumer(tidelake_table *table, const char *id, int64_t next_snapshot, tl_error *err)
 {
     return tl_api__in_table(table, tl_table_consumer_set(table->table, id, next_snapshot, err), err);

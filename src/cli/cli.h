@@ -168,6 +168,7 @@ int cmd_drop_partition(const cli_args *args);
 int cmd_branch_create(const cli_args *args);
 int cmd_branch_delete(const cli_args *args);
 int cmd_branch_rename(const cli_args *args);
+int cmd_branch_fast_forward(const cli_args *args);
 int cmd_consumer_set(const cli_args *args);
 int cmd_consumer_delete(const cli_args *args);
 int cmd_consumer_list(const cli_args *args);

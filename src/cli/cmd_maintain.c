@@ -177,6 +177,17 @@ int cmd_branch_rename(const cli_args *args)
     return rc;
 }
 
+int cmd_branch_fast_forward(const cli_args *args)
+{
+    cli_table t;
+    if (!cli_open_table(args, NULL, 0, &t))
+        return CLI_EXIT_FAILED;
+    tl_error err;
+    int rc = tell_branch(args, tidelake_fast_forward(t.table, args->params[1], &err), &err);
+    cli_close_table(&t);
+    return rc;
+}
+
 /* ---- consumers ---- */
 
 /* What the table's consumers are now, after `status`. */

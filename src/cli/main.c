@@ -10,7 +10,6 @@
 /* Commands that the reference's tool has and this one does not have yet: told apart from slips of the finger. */
 static const char *const not_yet[][2] = {
     {"analyze", "statistics files"},
-    {"branch fast-forward", "merging a branch into its table"},
 };
 
 static int unknown_command(int argc, char **argv)

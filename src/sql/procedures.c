@@ -89,6 +89,12 @@ static tl_status rename_branch(call *c)
     return tl_table_rename_branch(c->table->table, c->args[1], c->args[2], c->b->err);
 }
 
+static tl_status fast_forward(call *c)
+{
+    TL_TRY(required(c, 1, "branch"));
+    return tl_table_fast_forward(c->table->table, c->args[1], c->b->err);
+}
+
 static tl_status compact(call *c)
 {
     tl_commit_result result;
@@ -188,6 +194,7 @@ static const struct procedure {
     {"create_branch", {"table", "branch", "tag"}, create_branch},
     {"delete_branch", {"table", "branch"}, delete_branch},
     {"rename_branch", {"table", "from_branch", "to_branch"}, rename_branch},
+    {"fast_forward", {"table", "branch"}, fast_forward},
     {"compact", {"table", "compact_strategy"}, compact},
     {"expire_snapshots", {"table", "retain_max", "retain_min", "older_than"}, expire_snapshots},
     {"drop_partition", {"table", "partitions"}, drop_partition},

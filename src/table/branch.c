@@ -104,7 +104,7 @@ tl_status tl_table_create_branch(tl_table *table, const char *name, const char *
 
 /* ---- delete, rename ---- */
 
-static tl_status require_branch(tl_table *table, const char *name, tl_error *err)
+tl_status tl_branch__require(tl_table *table, const char *name, tl_error *err)
 {
     bool there = false;
     TL_TRY(check_name(name, err));
@@ -133,7 +133,7 @@ static tl_status remove_branch(tl_table *table, const char *dir, tl_error *err)
 tl_status tl_table_delete_branch(tl_table *table, const char *name, tl_error *err)
 {
     TL_TRY(tl_table__require_data(table, "delete branches of it", err));
-    TL_TRY(require_branch(table, name, err));
+    TL_TRY(tl_branch__require(table, name, err));
     const char *fallback = tl_table_option(table, "scan.fallback-branch");
     if (fallback != NULL && strcmp(fallback, name) == 0)
         return tl_error_set(err, TL_E_INVALID, "can not delete the fallback branch. branchName to be deleted is %s.", name);
@@ -145,7 +145,7 @@ tl_status tl_table_delete_branch(tl_table *table, const char *name, tl_error *er
 tl_status tl_table_rename_branch(tl_table *table, const char *from, const char *to, tl_error *err)
 {
     TL_TRY(tl_table__require_data(table, "rename branches of it", err));
-    TL_TRY(require_branch(table, from, err));
+    TL_TRY(tl_branch__require(table, from, err));
     TL_TRY(check_name(to, err));
     bool there = false;
     TL_TRY(branch_exists(table, to, &there, err));

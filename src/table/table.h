@@ -243,6 +243,8 @@ tl_status tl_table_drop_partitions_as(tl_table *table, const char *user, const t
 tl_status tl_table_create_branch(tl_table *table, const char *name, const char *tag, tl_error *err);
 tl_status tl_table_delete_branch(tl_table *table, const char *name, tl_error *err);
 tl_status tl_table_rename_branch(tl_table *table, const char *from, const char *to, tl_error *err);
+/** The table becomes what the branch is, from the branch's first snapshot on; younger snapshots, schemas and tags of the table go. */
+tl_status tl_table_fast_forward(tl_table *table, const char *branch, tl_error *err);
 
 /* Consumers: how far streaming readers got; expiry keeps what they have not read (§17). */
 typedef struct tl_consumer {

@@ -101,6 +101,8 @@ tl_status tl_table__check_snapshot(tl_table *table, const tl_snapshot *snap, tl_
 tl_status tl_table__require_data(const tl_table *table, const char *what, tl_error *err);
 /** Newest schema on disk (new reference). */
 tl_status tl_table__latest_schema(tl_table *table, tl_table_schema **out, tl_error *err);
+/** TL_E_NOT_FOUND if there is no such branch, TL_E_INVALID if there can be none. */
+tl_status tl_branch__require(tl_table *table, const char *name, tl_error *err);
 /** Another handle of the same table (and branch) with this one's options and `forced` over them, whatever may be changed otherwise. */
 tl_status tl_table__reopen(tl_table *table, const tl_options *forced, tl_table **out, tl_error *err);
 /** What a compaction of postponed buckets does, as messages of one compaction (postpone.c). */

@@ -114,6 +114,46 @@ static void branches_are_tables_of_their_own(void **state)
     close_lake(&l);
 }
 
+static void a_table_becomes_what_its_branch_is(void **state)
+{
+    (void)state;
+    lake l = memory_lake();
+    tl_error err;
+    create(&l, "t", "k INT NOT NULL, v INT", "k", NULL, "bucket=1");
+    tl_table *table = open_table(&l, "t");
+    put(table, "{'k':1,'v':1}");
+    put(table, "{'k':2,'v':2}");
+    assert_ok(tl_table_create_tag(table, "base", 0, TL_ABSENT, &err), &err);
+    assert_ok(tl_table_create_branch(table, "b", "base", &err), &err);
+    assert_ok(tl_table_create_branch(table, "empty", NULL, &err), &err);
+    put(table, "{'k':1,'v':100}");
+    put(table, "{'k':3,'v':100}");
+    assert_ok(tl_table_create_tag(table, "later", 0, TL_ABSENT, &err), &err);
+    tl_alter add = {.kind = TL_ALTER_SET_OPTION, .name = "write-only", .value = "true"};
+    assert_ok(tl_table_alter(l.catalog, "d", "t", &add, 1, &err), &err);
+    tl_table *branch = open_table(&l, "t$branch_b");
+    put(branch, "{'k':2,'v':20}");
+    tl_table_free(branch);
+    for (int again = 0; again < 2; again++) {
+        assert_ok(tl_table_fast_forward(table, "b", &err), &err);
+        assert_rows(&l, "t", NULL, "{'k':1,'v':1}\n{'k':2,'v':20}\n");
+        assert_rows(&l, "t", "scan.snapshot-id=1", "{'k':1,'v':1}\n");
+        assert_int_equal(lines_of(&l, "t$snapshots", NULL), 3);
+        assert_int_equal(lines_of(&l, "t$tags", NULL), 1);
+        assert_int_equal(lines_of(&l, "t$schemas", NULL), 1);
+    }
+    assert_int_equal(tl_table_fast_forward(table, "main", &err), TL_E_INVALID);
+    assert_int_equal(tl_table_fast_forward(table, "none", &err), TL_E_NOT_FOUND);
+    assert_int_equal(tl_table_fast_forward(table, "empty", &err), TL_E_INVALID);
+    tl_table_free(table);
+    table = open_table(&l, "t");
+    put(table, "{'k':4,'v':4}");
+    assert_rows(&l, "t", NULL, "{'k':1,'v':1}\n{'k':2,'v':20}\n{'k':4,'v':4}\n");
+    assert_sound(table);
+    tl_table_free(table);
+    close_lake(&l);
+}
+
 static void every_failing_allocation_is_survived(void **state)
 {
     (void)state;
@@ -147,6 +187,7 @@ int main(void)
         cmocka_unit_test(they_take_predicates_columns_and_limits),
         cmocka_unit_test(the_read_optimized_table_shows_the_top_level_only),
         cmocka_unit_test(branches_are_tables_of_their_own),
+        cmocka_unit_test(a_table_becomes_what_its_branch_is),
         cmocka_unit_test(every_failing_allocation_is_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
