@@ -78,8 +78,43 @@ static rows step_rows(const table_kind *kind, int number)
     return list;
 }
 
+/* Some writes of tables with deletion vectors are deletions instead. */
+static bool is_deletion(const world *w)
+{
+    return w->kind->deletes_rows && script[w->step] == STEP_WRITE && w->step % 3 != 1;
+}
+
+static bool is_deleted(const world *w, int32_t k)
+{
+    return k >= w->step % 11 && k < w->step % 11 + 5;
+}
+
+static tl_status delete_step(tl_catalog *catalog, const world *w, tl_error *err)
+{
+    char text[96];
+    tl_table *table = NULL;
+    tl_predicate *pred = NULL;
+    tl_arena arena = {0};
+    const tl_json *json = NULL;
+    snprintf(text, sizeof text, "[\"between\",\"k\",%d,%d]", w->step % 11, w->step % 11 + 4);
+    tl_status status = open_table(catalog, NULL, NULL, &table, err);
+    if (status == TL_OK)
+        status = tl_json_parse(&arena, (tl_bytes_view){(const uint8_t *)text, strlen(text)}, &json, err);
+    if (status == TL_OK)
+        status = tl_predicate_from_json(json, tl_table_row_type(table), &pred, err);
+    tl_delete_spec spec = {.user = "writer", .finder = {.predicate = pred}};
+    if (status == TL_OK)
+        status = tl_table_delete(table, &spec, NULL, NULL, err);
+    tl_predicate_free(pred);
+    tl_arena_deinit(&arena);
+    tl_table_free(table);
+    return status;
+}
+
 static tl_status write_step(tl_catalog *catalog, const world *w, tl_error *err)
 {
+    if (is_deletion(w))
+        return delete_step(catalog, w, err);
     tl_table *table = NULL;
     tl_commit_result result = {0};
     rows list = step_rows(w->kind, w->step);
@@ -149,7 +184,14 @@ static rows model_after(const world *w)
     if (script[w->step] == STEP_ROLLBACK)
         return rows_dup(&w->tagged);
     rows after = rows_dup(&w->model);
-    if (script[w->step] == STEP_WRITE) {
+    if (is_deletion(w)) {
+        size_t n = 0;
+        for (size_t i = 0; i < after.n; i++) {
+            if (!is_deleted(w, after.items[i].k))
+                after.items[n++] = after.items[i];
+        }
+        after.n = n;
+    } else if (script[w->step] == STEP_WRITE) {
         rows list = step_rows(w->kind, w->step);
         for (size_t i = 0; i < list.n; i++)
             model_apply(&after, w->kind->engine, list.items[i]);
@@ -434,10 +476,10 @@ static void after_success(world *w, tl_fs *fs, bool first)
         assert_tag(w, catalog, tl_table_path(table), w->has_tag ? &w->tagged : &w->next, /* must= */ true);
     if ((w->has_branch && all && what != STEP_DROP_BRANCH) || what == STEP_BRANCH)
         assert_branch(w, catalog, /* must= */ true);
-    if (what == STEP_WRITE)
+    if (what == STEP_WRITE && !is_deletion(w))
         assert_int_equal(commits_of_step(w, table, fs), 1);
     bool changes = what == STEP_WRITE || what == STEP_COMPACT || what == STEP_ROLLBACK || what == STEP_EXPIRE;
-    if (!first && changes && has_first_snapshot(table, fs))
+    if (!first && changes && !w->kind->deletes_rows && has_first_snapshot(table, fs))
         assert_changelog(w, catalog, &w->next);
     tl_table_free(table);
     tl_catalog_close(catalog);
@@ -630,6 +672,16 @@ static void an_append_table_with_buckets(void **state)
                               .options = {"bucket", "2", "bucket-key", "k", "compaction.min.file-num", "2"}});
 }
 
+static void an_append_table_with_deletion_vectors(void **state)
+{
+    (void)state;
+    run_history(&(table_kind){.name = "append, vectors",
+                              .engine = ENGINE_APPEND,
+                              .partitioned = true,
+                              .deletes_rows = true,
+                              .options = {"bucket", "-1", "compaction.min.file-num", "2", "deletion-vectors.enabled", "true"}});
+}
+
 static void a_keyed_table_without_changelog(void **state)
 {
     (void)state;
@@ -676,6 +728,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_append_table_without_buckets),
         cmocka_unit_test(an_append_table_with_buckets),
+        cmocka_unit_test(an_append_table_with_deletion_vectors),
         cmocka_unit_test(a_keyed_table_without_changelog),
         cmocka_unit_test(a_keyed_table_with_input_changelog),
         cmocka_unit_test(an_aggregating_table_with_lookup_changelog),

@@ -152,6 +152,7 @@ typedef struct table_kind {
     const char *name;
     engine engine;
     bool partitioned;
+    bool deletes_rows; /* an append table with deletion vectors */
     bool exact_changelog; /* of lookup and full-compaction: see model_follow() */
     bool full_each;       /* each commit compacts in full */
     const char *options[16]; /* key, value, …, NULL */
