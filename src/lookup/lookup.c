@@ -602,6 +602,21 @@ static tl_status wanted_predicate(const tl_lookup *l, const tl_column *const *ke
     return TL_OK;
 }
 
+/* Rows whose key has no NULL, in key order and each key once: the order in which files have them. */
+static tl_status distinct_keys(const tl_lookup *l, const tl_column *const *keys, int64_t n_rows, uint32_t *rows, int64_t *n, tl_error *err)
+{
+    TL_CLEANUP(tl_keys_freep) tl_keys *all = NULL;
+    *n = 0;
+    TL_TRY(tl_keys_create(keys, l->n_keys, n_rows, &all, err));
+    TL_TRY(tl_keys_sort(all, rows, err));
+    for (int64_t i = 0; i < n_rows; i++) {
+        bool again = *n > 0 && tl_keys_compare(all, rows[*n - 1], all, rows[i]) == 0;
+        if (!again && !any_null(keys, l->n_keys, rows[i]))
+            rows[(*n)++] = rows[i];
+    }
+    return TL_OK;
+}
+
 /* Read what may hold one of the keys into chunks, which then answer as if they were the table. */
 static tl_status load_wanted(tl_lookup *l, const tl_column *const *keys, int64_t n_rows, tl_error *err)
 {
@@ -611,10 +626,7 @@ static tl_status load_wanted(tl_lookup *l, const tl_column *const *keys, int64_t
         return tl_nomem(err, "look-up keys");
     clear(l);
     int64_t n = 0;
-    for (int64_t i = 0; i < n_rows; i++) {
-        rows[n] = (uint32_t)i;
-        n += !any_null(keys, l->n_keys, i);
-    }
+    TL_TRY(distinct_keys(l, keys, n_rows, rows, &n, err));
     if (n == 0 || l->snapshot == 0)
         return TL_OK;
     TL_TRY(wanted_predicate(l, keys, rows, n, &pred, err));
