@@ -114,13 +114,16 @@ static const char *option_or(const tl_table *table, const char *key, const char 
     return value == NULL ? fallback : value;
 }
 
-/* Changes are exact if a changelog tells them, if a delta's rows are whole (deduplicate), or if rows are only added. */
+/* Changes are exact if a changelog tells them, if a delta's rows are whole (deduplicate), or if rows are only added. With deletion vectors
+   a read does not see level 0: only what compactions tell fits to it. */
 static bool changes_are_exact(const tl_table *table)
 {
     if (tl_table_is_system(table))
         return false;
     if (tl_table_schema_of(table)->n_primary_keys == 0)
         return true;
+    if (tl_table_config(table)->deletion_vectors)
+        return strcmp(option_or(table, "changelog-producer", "none"), "lookup") == 0;
     return strcmp(option_or(table, "changelog-producer", "none"), "none") != 0 || strcmp(option_or(table, "merge-engine", "deduplicate"), "deduplicate") == 0;
 }
 
