@@ -119,6 +119,10 @@ tl_status tl_snapshot_publish(tl_fs *fs, const tl_paths *paths, int64_t id, cons
  * Hints are checked by those who read them and need not survive a power cut, but for a LATEST that goes back: the reference
  * believes it when it is too high.
  */
+/** Id of the oldest snapshot file, whatever the hint says: an expiry that was interrupted begins there. 0 if there is none. */
+tl_status tl_snapshot_first_id(tl_fs *fs, const tl_paths *paths, int64_t *out, tl_error *err);
+/** What a hint says, 0 if it is missing or cannot be read. */
+int64_t tl_hint_read(tl_fs *fs, const tl_paths *paths, const char *name);
 tl_status tl_hint_write(tl_fs *fs, const tl_paths *paths, const char *name, int64_t id, bool durable, tl_error *err);
 
 tl_status tl_tag_read(tl_fs *fs, const tl_paths *paths, const char *name, tl_snapshot **out, tl_error *err); /* TL_E_NOT_FOUND */

@@ -93,6 +93,27 @@ tl_status tl_snapshot_list(tl_fs *fs, const tl_paths *paths, int64_t **ids, size
     return tl_meta__list_ids(fs, paths, "snapshot", "snapshot-", ids, n, err);
 }
 
+tl_status tl_snapshot_first_id(tl_fs *fs, const tl_paths *paths, int64_t *out, tl_error *err)
+{
+    int64_t id = read_hint(fs, paths, "EARLIEST");
+    bool here = false, before = true;
+    if (id > 0) {
+        TL_TRY(snapshot_exists(fs, paths, id - 1, &before, err)); /* the last that an expiry takes away */
+        if (!before)
+            TL_TRY(snapshot_exists(fs, paths, id, &here, err));
+    }
+    if (here) {
+        *out = id;
+        return TL_OK;
+    }
+    return find_by_listing(fs, paths, /* newest= */ false, out, err);
+}
+
+int64_t tl_hint_read(tl_fs *fs, const tl_paths *paths, const char *name)
+{
+    return read_hint(fs, paths, name);
+}
+
 tl_status tl_hint_write(tl_fs *fs, const tl_paths *paths, const char *name, int64_t id, bool durable, tl_error *err)
 {
     TL_CLEANUP(tl_freep) char *path = tl_paths_hint(paths, name);

@@ -506,6 +506,18 @@ static tl_status prepare(rounds *r, const tl_snapshot *latest, const tl_entries 
 
 typedef enum outcome { OUTCOME_DONE, OUTCOME_LOST, OUTCOME_UNCLEAR } outcome;
 
+/*
+ * Whose is the snapshot that is there already? It can be ours: a store whose client asked again after the answer was lost says that
+ * it exists. What cannot be read now is looked at again before the next round.
+ */
+static tl_status find_owner(rounds *r, int64_t id, outcome *out, tl_error *err)
+{
+    TL_CLEANUP(tl_snapshot_freep) tl_snapshot *there = NULL;
+    tl_status status = tl_snapshot_read(r->table->fs, &r->table->paths, id, &there, err);
+    *out = status != TL_OK ? OUTCOME_UNCLEAR : is_own_delta(r, there) ? OUTCOME_DONE : OUTCOME_LOST;
+    return status;
+}
+
 static tl_status publish(rounds *r, tl_snapshot *snap, outcome *out, tl_error *err)
 {
     TL_TRY(tl_names_add(&r->own_deltas, snap->delta_manifest_list, err));
@@ -514,10 +526,8 @@ static tl_status publish(rounds *r, tl_snapshot *snap, outcome *out, tl_error *e
         *out = OUTCOME_DONE;
         return TL_OK;
     }
-    if (status == TL_E_CONFLICT || status == TL_E_EXISTS) {
-        *out = OUTCOME_LOST;
-        return TL_OK;
-    }
+    if (status == TL_E_CONFLICT || status == TL_E_EXISTS)
+        return find_owner(r, snap->id, out, err);
     *out = OUTCOME_UNCLEAR;
     return status;
 }

@@ -2,8 +2,11 @@
  * Expiry of snapshots: which ones go, and the order in which their files do. Source: format reference §17; Java:
  * ExpireSnapshotsImpl.
  *
- * Order: data files, changelog files, manifests, snapshots, the EARLIEST hint. A crash in between leaves snapshots that cannot be
- * read any more but still name what is left: the next expiry goes on with them.
+ * Order: the EARLIEST hint, then tags are read, then data files, changelog files, manifests and snapshots go. A crash in between
+ * leaves snapshots that cannot be read any more but still name what is left: the next expiry goes on with the first that is there.
+ *
+ * The hint comes first so that nobody tags a snapshot that goes: a tag is written, then the hint is read; here the hint is written,
+ * then tags are read. One of the two sees the other (tag.c: check_alive). The reference writes the hint last.
  */
 #include "table/table_private.h"
 
@@ -192,7 +195,7 @@ static tl_status delete_snapshots(tl_table *table, const range *r, int32_t *expi
             return status;
         ++*expired;
     }
-    return tl_hint_write(table->fs, &table->paths, "EARLIEST", r->end, /* durable= */ false, err);
+    return TL_OK;
 }
 
 static tl_status expire_range(tl_table *table, const range *r, int32_t *expired, tl_error *err)
@@ -201,6 +204,7 @@ static tl_status expire_range(tl_table *table, const range *r, int32_t *expired,
         return TL_OK; /* another expiry went further meanwhile */
     tl_tagged *tags = NULL;
     size_t n_tags = 0;
+    TL_TRY(tl_hint_write(table->fs, &table->paths, "EARLIEST", r->end, /* durable= */ false, err));
     TL_TRY(tl_tags__snapshots(table, &tags, &n_tags, err));
     tl_name_set dirs = {0};
     tl_status status = delete_data(table, r, tags, n_tags, &dirs, err);
@@ -234,7 +238,7 @@ static tl_status expire(tl_table *table, const tl_expire_spec *spec, int32_t *ex
     TL_TRY(read_limits(table, spec, &l, err));
     int64_t latest = 0, earliest = 0, end = 0;
     TL_TRY(tl_snapshot_latest_id(table->fs, &table->paths, &latest, err));
-    TL_TRY(tl_snapshot_earliest_id(table->fs, &table->paths, &earliest, err));
+    TL_TRY(tl_snapshot_first_id(table->fs, &table->paths, &earliest, err));
     if (latest == 0 || earliest == 0)
         return TL_OK;
     TL_TRY(find_end(table, &l, earliest, latest, &end, err));

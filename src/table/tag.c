@@ -90,8 +90,8 @@ tl_status tl_tags__snapshots(tl_table *table, tl_tagged **out, size_t *n, tl_err
 
 /* ---- create, rename ---- */
 
-/* Snapshot by id, from snapshot/ or from another tag; the latest for 0. */
-static tl_status find_snapshot(tl_table *table, int64_t id, tl_snapshot **out, tl_error *err)
+/* Snapshot by id, from snapshot/ or from another tag (*tagged); the latest for 0. */
+static tl_status find_snapshot(tl_table *table, int64_t id, tl_snapshot **out, bool *tagged, tl_error *err)
 {
     if (id == 0) {
         TL_TRY(tl_table__latest(table->fs, &table->paths, out, err));
@@ -116,7 +116,23 @@ static tl_status find_snapshot(tl_table *table, int64_t id, tl_snapshot **out, t
     if (found == NULL)
         return tl_error_set(err, TL_E_NOT_FOUND, "Cannot create tag because given snapshot #%lld doesn't exist.", (long long)id);
     *out = found;
+    *tagged = true;
     return TL_OK;
+}
+
+/*
+ * Whether the snapshot was out of an expiry's reach when the tag was there (expire.c tells why that is enough). One that was already
+ * kept by another tag is safe, too.
+ */
+static tl_status check_alive(tl_table *table, const char *name, int64_t snapshot_id, tl_error *err)
+{
+    if (tl_hint_read(table->fs, &table->paths, "EARLIEST") <= snapshot_id)
+        return TL_OK;
+    TL_CLEANUP(tl_freep) char *path = tl_paths_tag(&table->paths, name);
+    if (path == NULL)
+        return tl_nomem(err, "path");
+    TL_TRY(tl_fs_remove(table->fs, path, err));
+    return tl_error_set(err, TL_E_CONFLICT, "Cannot create tag '%s': snapshot #%lld is being expired.", name, (long long)snapshot_id);
 }
 
 tl_status tl_table_create_tag(tl_table *table, const char *name, int64_t snapshot_id, int64_t retained_ms, tl_error *err)
@@ -124,8 +140,8 @@ tl_status tl_table_create_tag(tl_table *table, const char *name, int64_t snapsho
     TL_TRY(tl_table__require_data(table, "tag it", err));
     TL_TRY(check_name(name, "Tag name", err));
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
-    TL_TRY(find_snapshot(table, snapshot_id, &snap, err));
-    bool there = false;
+    bool there = false, tagged = false;
+    TL_TRY(find_snapshot(table, snapshot_id, &snap, &tagged, err));
     TL_TRY(exists(table, name, &there, err));
     if (there)
         return tl_error_set(err, TL_E_EXISTS, "Tag '%s' already exists.", name);
@@ -137,7 +153,7 @@ tl_status tl_table_create_tag(tl_table *table, const char *name, int64_t snapsho
     tl_status status = tl_tag_publish(table->fs, &table->paths, name, snap, /* replace= */ false, err);
     if (status == TL_E_EXISTS)
         return tl_error_set(err, TL_E_EXISTS, "Tag '%s' already exists.", name);
-    return status;
+    return status != TL_OK || tagged ? status : check_alive(table, name, snap->id, err);
 }
 
 tl_status tl_table_rename_tag(tl_table *table, const char *from, const char *to, tl_error *err)

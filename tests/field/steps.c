@@ -176,8 +176,10 @@ static tl_status compact(run *r, int full)
 }
 
 /* Rows as one commit, followed by what the stage wants. `partition` NULL: of those that get rows. */
-static tl_status commit_rows(run *r, const char *text, bool overwrite, const char *partition)
+static tl_status commit_rows_at(run *r, const char *text, bool overwrite, const char *partition, int64_t watermark)
 {
+    tidelake_commit_options commit = TIDELAKE_COMMIT_INIT;
+    commit.watermark = watermark;
     tidelake_table *table;
     TL_TRY(field_open_table(r, "", NULL, 0, &table));
     tidelake_write_options options = write_options_of(r);
@@ -193,7 +195,7 @@ static tl_status commit_rows(run *r, const char *text, bool overwrite, const cha
     if (status == TL_OK)
         status = write_rows(r, table, writer, text);
     if (status == TL_OK)
-        status = tidelake_writer_commit(writer, NULL, NULL, &r->err);
+        status = tidelake_writer_commit(writer, &commit, NULL, &r->err);
     tidelake_writer_close(writer);
     tidelake_free(spec);
     tidelake_table_close(table);
@@ -201,6 +203,19 @@ static tl_status commit_rows(run *r, const char *text, bool overwrite, const cha
     if (status == TL_OK && (full || axis_is(r, AXIS_STAGE, "minor")))
         status = compact(r, full);
     return status;
+}
+
+static tl_status commit_rows(run *r, const char *text, bool overwrite, const char *partition)
+{
+    return commit_rows_at(r, text, overwrite, partition, INT64_MIN);
+}
+
+/* "MILLIS ROWS": a commit with a watermark. */
+static tl_status mark_step(run *r, const char *rest)
+{
+    char *rows = NULL;
+    long long watermark = strtoll(rest, &rows, 10);
+    return commit_rows_at(r, rows, false, NULL, watermark);
 }
 
 static tl_status write_step(run *r, const char *rest)
@@ -550,7 +565,7 @@ tl_status field_step(run *r, const step *given)
         {"select", select_step}, {"as", as_step},             {"system", system_step}, {"changes", changes_step},
         {"alter", alter_step}, {"set", set_step},             {"sql", sql_step},       {"tag", tag_step},
         {"untag", untag_step}, {"expire", expire_step},       {"create", create_step}, {"compact", compact_step},
-        {"line", line_step},         {"stream", stream_step},      {"batch", batch_step},
+        {"mark", mark_step},         {"line", line_step},         {"stream", stream_step},      {"batch", batch_step},
         {"delete", delete_step}, {"remove", remove_step}, {"exists", exists_step},     {"end", end_step},       {"drop-partition", drop_partition_step},
     };
     if (strcmp(s->verb, "sql") != 0 && strcmp(s->verb, "system") != 0)
