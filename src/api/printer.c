@@ -82,8 +82,7 @@ static tl_status print_jsonl(tidelake_printer *p, const tl_batch *batch, tl_erro
             status = replace_text(p, &p->out, from);
         if (status == TL_OK && p->sorted)
             status = keep_lines(p, from);
-        if (status != TL_OK)
-            return tl_nomem(err, "output");
+        TL_TRY(tl_text_append_error(status, err));
         if (!p->sorted)
             TL_TRY(flush_if_large(p, err));
     }

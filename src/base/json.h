@@ -67,5 +67,7 @@ void tl_json_write_raw(tl_json_writer *w, tl_bytes_view json);
 
 /** Append `"…"` with the escapes of the text form: `"`, `\`, control characters and U+007F (\n \r \t, else \u00xx). */
 tl_status tl_json_append_quoted(tl_buf *buf, tl_bytes_view utf8);
+/** The same with Jackson's escapes: quote, backslash, \b \t \n \f \r, other control characters as \u00XX; DEL stays as it is. */
+tl_status tl_json_append_jackson(tl_buf *buf, tl_bytes_view utf8);
 
 #endif

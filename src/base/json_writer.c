@@ -101,8 +101,7 @@ void tl_json_end_array(tl_json_writer *w)
     end(w, "]");
 }
 
-/* Jackson's escapes: quote, backslash, \b \t \n \f \r, other control characters as \u00XX; DEL stays as it is. */
-static tl_status append_jackson(tl_buf *buf, tl_bytes_view text)
+tl_status tl_json_append_jackson(tl_buf *buf, tl_bytes_view text)
 {
     TL_TRY(tl_buf_append_byte(buf, '"'));
     for (size_t i = 0; i < text.len; i++) {
@@ -123,7 +122,7 @@ void tl_json_key(tl_json_writer *w, const char *name)
 {
     separate(w);
     if (w->status == TL_OK)
-        w->status = append_jackson(&w->out, (tl_bytes_view){(const uint8_t *)name, strlen(name)});
+        w->status = tl_json_append_jackson(&w->out, (tl_bytes_view){(const uint8_t *)name, strlen(name)});
     put_str(w, w->pretty ? " : " : ":");
     w->after_key = true;
 }
@@ -132,7 +131,7 @@ void tl_json_write_bytes(tl_json_writer *w, tl_bytes_view utf8)
 {
     separate(w);
     if (w->status == TL_OK)
-        w->status = append_jackson(&w->out, utf8);
+        w->status = tl_json_append_jackson(&w->out, utf8);
 }
 
 void tl_json_write_str(tl_json_writer *w, const char *text)

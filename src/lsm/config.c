@@ -115,8 +115,6 @@ static tl_status refuse_types(const tl_type *row_type, tl_error *err)
 {
     for (int32_t i = 0; i < row_type->n_fields; i++) {
         const tl_field *f = &row_type->fields[i];
-        if (type_holds(f->type, TL_VARIANT))
-            return tl_error_set(err, TL_E_UNSUPPORTED, "column '%s': type VARIANT is not supported yet", f->name);
         if (type_holds(f->type, TL_BLOB))
             return tl_error_set(err, TL_E_UNSUPPORTED, "column '%s': type BLOB is not supported yet", f->name);
     }

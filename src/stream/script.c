@@ -229,9 +229,12 @@ static tl_status print_result(script_run *r, tl_reader *reader, bool with_kind, 
         status = tl_reader_next(reader, &batch, err);
         if (status != TL_OK || batch == NULL)
             break;
-        for (int64_t i = 0; i < batch->n_rows && status == TL_OK; i++)
-            if (tl_text_append_json_row(&lines, batch, i, with_kind, 0) != TL_OK || tl_buf_append_byte(&lines, '\n') != TL_OK)
-                status = tl_nomem(err, "output");
+        for (int64_t i = 0; i < batch->n_rows && status == TL_OK; i++) {
+            status = tl_text_append_json_row(&lines, batch, i, with_kind, 0);
+            if (status == TL_OK)
+                status = tl_buf_append_byte(&lines, '\n');
+            status = tl_text_append_error(status, err);
+        }
         pthread_mutex_lock(&r->run.out_lock);
         if (status == TL_OK && lines.len > 0 && fwrite(lines.data, 1, lines.len, r->run.out) != lines.len)
             status = tl_error_set(err, TL_E_IO, "could not write the output");

@@ -209,9 +209,7 @@ static tl_status refuse_features(const tl_table *table, tl_error *err)
     tl_table__full_name(table, name);
     const tl_options *opts = &table->schema->options;
     const char *missing = NULL;
-    if (type_has(table->schema->row_type, TL_VARIANT, 0))
-        missing = "columns of type VARIANT";
-    else if (type_has(table->schema->row_type, TL_BLOB, 0))
+    if (type_has(table->schema->row_type, TL_BLOB, 0))
         missing = "columns of type BLOB";
     if (missing != NULL)
         return tl_error_set(err, TL_E_UNSUPPORTED, "table %s: not supported: %s", name, missing);

@@ -34,6 +34,8 @@ size_t tl_text__timestamp(const tl_column *col, int64_t i, char *out);
 tl_i128 tl_text__decimal_at(const tl_column *col, int64_t i);
 /** Value of an integer column of any width, also DATE and TIME. */
 tl_status tl_text__append_int_at(tl_buf *buf, const tl_column *col, int64_t i);
+/** Order of UTF-16 code units, as Java's String.compareTo(). */
+int tl_text__compare_utf16(tl_bytes_view a, tl_bytes_view b);
 tl_status tl_text__append_hex(tl_buf *buf, tl_bytes_view bytes);
 
 #endif

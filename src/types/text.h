@@ -8,6 +8,8 @@
 
 /** Append the JSON form of row `i`. */
 tl_status tl_text_append_json(tl_buf *buf, const tl_column *col, int64_t i);
+/** Message of a failed append: no memory, or a VARIANT that is none. */
+tl_status tl_text_append_error(tl_status status, tl_error *err);
 /** Append `{"a":1,…}` of row `i` of a batch, without a line end. `with_kind` puts "_kind" first; snapshot != 0 "_snapshot" before it. */
 tl_status tl_text_append_json_row(tl_buf *buf, const tl_batch *batch, int64_t i, bool with_kind, int64_t snapshot);
 /** Lines of rows [from, from+count), each with a line end; `with_snapshot` takes it from the batch. Faster than row by row. */

@@ -5,6 +5,7 @@
 
 #include "types/number.h"
 #include "types/types_private.h"
+#include "types/variant.h"
 
 /* ---- out: scalars ---- */
 
@@ -96,6 +97,17 @@ static tl_status append_list(tl_buf *buf, const tl_column *col, int64_t i);
 static tl_status append_map(tl_buf *buf, const tl_column *col, int64_t i);
 static tl_status append_struct(tl_buf *buf, const tl_column *col, int64_t i);
 
+/* A string that holds the value's JSON. */
+static tl_status append_variant(tl_buf *buf, const tl_column *col, int64_t i)
+{
+    tl_buf json = {0};
+    tl_status status = tl_variant_append_json(&json, tl_col_bytes(col->children[0], i), tl_col_bytes(col->children[1], i), /* err= */ NULL);
+    if (status == TL_OK)
+        status = tl_json_append_quoted(buf, (tl_bytes_view){json.data, json.len});
+    tl_buf_deinit(&json);
+    return status;
+}
+
 static tl_status append_value(tl_buf *buf, const tl_column *col, int64_t i)
 {
     char text[64];
@@ -134,8 +146,10 @@ static tl_status append_value(tl_buf *buf, const tl_column *col, int64_t i)
     case TL_MAP:
     case TL_MULTISET:
         return append_map(buf, col, i);
+    case TL_VARIANT:
+        return append_variant(buf, col, i);
     default:
-        return append_struct(buf, col, i); /* a VARIANT shows its two binary parts */
+        return append_struct(buf, col, i);
     }
 }
 
@@ -166,7 +180,7 @@ typedef struct entry {
 } entry;
 
 /* Order of UTF-16 code units, on UTF-8: as bytes, but U+E000..U+FFFF come after the surrogates of what lies above. */
-static int compare_utf16(tl_bytes_view a, tl_bytes_view b)
+int tl_text__compare_utf16(tl_bytes_view a, tl_bytes_view b)
 {
     size_t n = TL_MIN(a.len, b.len);
     for (size_t k = 0; k < n; k++) {
@@ -188,7 +202,7 @@ static tl_bytes_view entry_key(const entry *e)
 static int compare_entries(const void *a, const void *b)
 {
     const entry *x = a, *y = b;
-    int c = compare_utf16(entry_key(x), entry_key(y));
+    int c = tl_text__compare_utf16(entry_key(x), entry_key(y));
     return c != 0 ? c : (x->index > y->index) - (x->index < y->index);
 }
 
@@ -336,4 +350,11 @@ tl_status tl_text_append_json_lines(tl_buf *buf, const tl_batch *batch, int64_t 
     }
     pieces_deinit(&pieces);
     return status;
+}
+
+tl_status tl_text_append_error(tl_status status, tl_error *err)
+{
+    if (status == TL_OK || status == TL_E_NOMEM)
+        return status == TL_OK ? TL_OK : tl_nomem(err, "output");
+    return tl_error_set(err, status, "a VARIANT value is malformed or too large to print");
 }

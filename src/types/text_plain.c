@@ -3,6 +3,7 @@
  */
 #include "types/number.h"
 #include "types/types_private.h"
+#include "types/variant.h"
 
 tl_status tl_text_append_plain(tl_buf *buf, const tl_column *col, int64_t i)
 {
@@ -19,6 +20,8 @@ tl_status tl_text_append_plain(tl_buf *buf, const tl_column *col, int64_t i)
     case TL_VARBINARY:
     case TL_BLOB:
         return tl_text__append_hex(buf, tl_col_bytes(col, i));
+    case TL_VARIANT:
+        return tl_variant_append_json(buf, tl_col_bytes(col->children[0], i), tl_col_bytes(col->children[1], i), /* err= */ NULL);
     case TL_FLOAT:
         return tl_buf_append(buf, text, tl_text_float(tl_col_f32(col, i), text));
     case TL_DOUBLE:

@@ -4,6 +4,7 @@
 #include "base/map.h"
 #include "types/number.h"
 #include "types/types_private.h"
+#include "types/variant.h"
 
 /* ---- errors ---- */
 
@@ -169,8 +170,6 @@ static tl_status report(tl_status status, tl_bytes_view text, const tl_type *typ
         return TL_OK;
     if (status == TL_E_INVALID)
         return bad_value(text, type, err);
-    if (status == TL_E_UNSUPPORTED)
-        return tl_error_set(err, status, "values of type VARIANT cannot be read from text yet");
     return tl_builder_error(b, status, err);
 }
 
@@ -206,8 +205,28 @@ static tl_status read_plain_scalar(tl_bytes_view text, const tl_type *type, tl_b
     return read_scalar(text, type, b);
 }
 
+/* JSON of any kind, as its two binary parts. */
+static tl_status read_variant(tl_bytes_view json, tl_builder *b, tl_error *err)
+{
+    tl_buf value = {0}, metadata = {0};
+    tl_status status = tl_error_wrap(err, tl_variant_from_json(json, &value, &metadata, err), "VARIANT");
+    if (status == TL_OK) {
+        status = tl_builder_bytes(tl_builder_child(b, 0), value.data, value.len);
+        if (status == TL_OK)
+            status = tl_builder_bytes(tl_builder_child(b, 1), metadata.data, metadata.len);
+        if (status == TL_OK)
+            status = tl_builder_end(b);
+        status = tl_builder_error(b, status, err);
+    }
+    tl_buf_deinit(&value);
+    tl_buf_deinit(&metadata);
+    return status;
+}
+
 tl_status tl_text_read_plain(tl_bytes_view text, const tl_type *type, tl_builder *builder, tl_error *err)
 {
+    if (type->kind == TL_VARIANT)
+        return read_variant(text, builder, err);
     tl_phys phys = tl_type_phys(type);
     if (phys != TL_PHYS_LIST && phys != TL_PHYS_MAP && phys != TL_PHYS_ROW)
         return report(read_plain_scalar(text, type, builder), text, type, builder, err);
@@ -336,6 +355,8 @@ tl_status tl_text_read_json(const tl_json *json, const tl_type *type, tl_builder
         return read_map(json, type, builder, err);
     case TL_ROW:
         return read_row(json, type, builder, err);
+    case TL_VARIANT: /* its JSON in a string, or as it stands */
+        return read_variant(json->kind == TL_JSON_STRING ? json->text : json->raw, builder, err);
     default:
         break;
     }

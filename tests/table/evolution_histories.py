@@ -361,7 +361,7 @@ def main():
         try:
             history.live()
         except StopIteration:
-            pass
+            shutil.rmtree(history.base)
         except Differs as difference:
             bad += 1
             print("seed %d, %s: %s" % (s, history.base, str(difference)[:1500]), flush=True)

@@ -1,0 +1,18 @@
+/*
+ * VARIANT: a JSON value in a binary form of its own, as two byte strings (Apache Spark's and Parquet's variant encoding, version 1;
+ * Java: GenericVariant, GenericVariantBuilder).
+ */
+#ifndef TL_TYPES_VARIANT_H
+#define TL_TYPES_VARIANT_H
+
+#include "base/mem.h"
+
+/** Each of the two parts at most. */
+#define TL_VARIANT_BYTES_MAX (128 * 1024 * 1024)
+
+/** JSON text to both parts, appended. TL_E_INVALID: no JSON, a key twice, or too large. What follows the first value is ignored. */
+tl_status tl_variant_from_json(tl_bytes_view json, tl_buf *value, tl_buf *metadata, tl_error *err);
+/** Append as compact JSON. TL_E_CORRUPT: bytes that are no variant; `buf` may then hold a beginning. */
+tl_status tl_variant_append_json(tl_buf *buf, tl_bytes_view value, tl_bytes_view metadata, tl_error *err);
+
+#endif

@@ -1,0 +1,160 @@
+/* VARIANT: bytes as the reference writes them, texts as it prints them, damage of all kinds. */
+#include "types/variant.h"
+#include "values.h"
+
+typedef struct known {
+    const char *json, *value, *metadata;
+} known;
+
+/* Bytes out of files of the reference (case variant-parquet and random tables). */
+static const known made[] = {
+    {"{\"a\":1,\"b\":[true,null,\"x\"],\"c\":{\"d\":1.5}}", "020300010200020c170c0103030001020404000578020103000620010f000000", "0104000102030461626364"},
+    {"\"text\"", "1174657874", "010000"},
+    {"[1,2,3000000000]", "03030002040d0c010c0218005ed0b200000000", "010000"},
+    {"{\"age\":35,\"city\":\"Oslo\"}", "020200010002070c23114f736c6f", "010200030761676563697479"},
+    {"255", "10ff00", "010000"},
+    {"32767", "10ff7f", "010000"},
+};
+
+static tl_buf bytes_of(const char *hex)
+{
+    tl_buf buf = {0};
+    for (; *hex != '\0'; hex += 2) {
+        char two[3] = {hex[0], hex[1], '\0'};
+        assert_int_equal(tl_buf_append_byte(&buf, (uint8_t)strtoul(two, NULL, 16)), TL_OK);
+    }
+    return buf;
+}
+
+static void assert_bytes(const tl_buf *got, const char *hex)
+{
+    tl_buf want = bytes_of(hex);
+    assert_int_equal(got->len, want.len);
+    assert_memory_equal(got->data, want.data, want.len);
+    tl_buf_deinit(&want);
+}
+
+static void assert_prints(const char *value_hex, const char *metadata_hex, const char *want)
+{
+    tl_error err;
+    tl_buf value = bytes_of(value_hex), metadata = bytes_of(metadata_hex), text = {0};
+    assert_ok(tl_variant_append_json(&text, (tl_bytes_view){value.data, value.len}, (tl_bytes_view){metadata.data, metadata.len}, &err), &err);
+    assert_int_equal(tl_buf_append_byte(&text, 0), TL_OK);
+    assert_string_equal((char *)text.data, want);
+    tl_buf_deinit(&value);
+    tl_buf_deinit(&metadata);
+    tl_buf_deinit(&text);
+}
+
+static void bytes_are_the_references(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < TL_ARRAY_LEN(made); i++) {
+        tl_error err;
+        tl_buf value = {0}, metadata = {0};
+        assert_ok(tl_variant_from_json(view_of(made[i].json), &value, &metadata, &err), &err);
+        assert_bytes(&value, made[i].value);
+        assert_bytes(&metadata, made[i].metadata);
+        assert_prints(made[i].value, made[i].metadata, made[i].json);
+        tl_buf_deinit(&value);
+        tl_buf_deinit(&metadata);
+    }
+}
+
+/* Kinds that JSON does not give but other writers do. */
+static void every_primitive_prints(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"00", "null"},
+        {"04", "true"},
+        {"08", "false"},
+        {"0c80", "-128"},
+        {"100080", "-32768"},
+        {"14ffffffff", "-1"},
+        {"180000000000000080", "-9223372036854775808"},
+        {"1c000000000000f03f", "1.0"},
+        {"1c000000000000f07f", "\"Infinity\""},
+        {"2002d2040000", "12.34"},
+        {"240a0100000000000000", "0.0000000001"},
+        {"2800ffffffffffffffffffffffffffffffff", "-1"},
+        {"2cffffffff", "\"1969-12-31\""},
+        {"30ffffffffffffffff", "\"1969-12-31 23:59:59.999999+00:00\""},
+        {"3440420f0000000000", "\"1970-01-01 00:00:01\""},
+        {"3460ea000000000000", "\"1970-01-01 00:00:00.06\""},
+        {"380000c03f", "1.5"},
+        {"3c0400000001020304", "\"AQIDBA==\""},
+        {"400300000061220a", "\"a\\\"\\n\""},
+        {"50000102030405060708090a0b0c0d0e0f", "\"00010203-0405-0607-0809-0a0b0c0d0e0f\""},
+        {"010000", "\"\""},
+        {"020000", "{}"},
+        {"030000", "[]"},
+    };
+    for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++)
+        assert_prints(cases[i][0], "010000", cases[i][1]);
+}
+
+static void what_is_no_variant_is_refused(void **state)
+{
+    (void)state;
+    static const char *const values[] = {"", "18", "54", "10ff", "05", "4005000000", "200affffffff", "200a00000000", "0201", "02010000", "0201000001",
+                                         "03010000", "0301ff00", "0aff", "07ffffffffff", "020105000100"};
+    static const char *const bad_json[] = {"", "{", "[1,]", "{\"a\":1,\"a\":2}", "nul", "'x'"};
+    tl_error err;
+    for (size_t i = 0; i < TL_ARRAY_LEN(values); i++) {
+        tl_buf value = bytes_of(values[i]), text = {0};
+        static const uint8_t metadata[] = {1, 1, 0, 1, 'k'};
+        tl_status status = tl_variant_append_json(&text, (tl_bytes_view){value.data, value.len}, (tl_bytes_view){metadata, sizeof metadata}, &err);
+        if (status != TL_E_CORRUPT)
+            fail_msg("%s: %s", values[i], tl_status_name(status));
+        tl_buf_deinit(&value);
+        tl_buf_deinit(&text);
+    }
+    for (size_t i = 0; i < TL_ARRAY_LEN(bad_json); i++) {
+        tl_buf value = {0}, metadata = {0};
+        assert_int_not_equal(tl_variant_from_json(view_of(bad_json[i]), &value, &metadata, &err), TL_OK);
+        tl_buf_deinit(&value);
+        tl_buf_deinit(&metadata);
+    }
+}
+
+static void columns_of_variants_come_back_from_text(void **state)
+{
+    (void)state;
+    const tl_type *type = test_type("VARIANT");
+    tl_column *col = column_of(type, "[\"{\\\"a\\\":[1,2.50]}\", null, \"null\", {\"x\":true}, 7]");
+    assert_text_at(col, 0, "\"{\\\"a\\\":[1,2.5]}\"");
+    assert_text_at(col, 1, "null");
+    assert_text_at(col, 2, "\"null\"");
+    assert_text_at(col, 3, "\"{\\\"x\\\":true}\"");
+    assert_text_at(col, 4, "\"7\"");
+    tl_column_unref(col);
+    tl_type_unref(type);
+}
+
+static void memory_may_run_out(void **state)
+{
+    (void)state;
+    for (uint64_t nth = 1;; nth++) {
+        tl_buf value = {0}, metadata = {0};
+        tl_alloc_fail_at(nth);
+        tl_status status = tl_variant_from_json(view_of(made[0].json), &value, &metadata, NULL);
+        tl_alloc_fail_at(0);
+        tl_buf_deinit(&value);
+        tl_buf_deinit(&metadata);
+        if (status == TL_OK)
+            break;
+        assert_int_equal(status, TL_E_NOMEM);
+        assert_true(nth < 1000);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_are_the_references),          cmocka_unit_test(every_primitive_prints),
+        cmocka_unit_test(what_is_no_variant_is_refused),     cmocka_unit_test(columns_of_variants_come_back_from_text),
+        cmocka_unit_test(memory_may_run_out),
+    };
+    return cmocka_run_group_tests_name("variant", tests, NULL, NULL);
+}
