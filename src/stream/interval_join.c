@@ -1,7 +1,10 @@
 /*
  * Interval join: pairs of rows whose time attributes are within bounds of each other. Rows are kept while a partner may still
- * come; what comes out is never taken back. Source of the rules: Flink's TimeIntervalJoin, whose expiry (per key and side a timer, half
- * an interval later than needed) is followed closely, as it decides which late rows still find partners.
+ * come; what comes out is never taken back. Source of the rules: Flink's TimeIntervalJoin.
+ *
+ * A row goes, padded if it must be, as soon as the watermark reaches the time of its last partner; Flink waits up to half an
+ * interval longer. So what has come out by a commit does not depend on which side was read first, and a restart, which reads both
+ * sides anew, finds the same rows still waiting.
  */
 #include "base/map.h"
 #include "stream/pairs.h"
@@ -17,7 +20,7 @@ typedef struct kept_row {
 typedef struct cache {
     kept_row *rows;
     int64_t first, n, cap;
-    bool has_timer;
+    int64_t timer; /* the one that counts; earlier rows have made others out of date */
 } cache;
 
 typedef struct key_state {
@@ -31,9 +34,8 @@ typedef struct interval_op {
     tl_map keys;
     tl_row_buffer rows[2];
     bool outer[2];
-    int64_t reach[2];      /* how long after a row of a side its partner may come */
-    int64_t expiration[2]; /* rows of a side at or before this time have been let go, somewhere */
-    tl_time_heap timers; /* owner: the key; row.src: the side */
+    int64_t reach[2];    /* how long after a row of a side its partner may come */
+    tl_time_heap timers; /* when the first row of a key's cache goes; owner: the key, row.src: the side */
     int64_t seen;
     int turn;
     tl_sql_program *condition;
@@ -44,15 +46,17 @@ typedef struct interval_op {
 
 /* ---- timers ---- */
 
-static tl_status set_timer(interval_op *j, key_state *key, int side, int64_t row_time)
+static tl_status set_timer(interval_op *j, key_state *key, int side)
 {
-    key->sides[side].has_timer = true;
-    return tl_time_heap_push(&j->timers, row_time + j->reach[side] + (j->reach[0] + j->reach[1]) / 2 + 1, key, (tl_rowref){(uint32_t)side, 0});
+    cache *c = &key->sides[side];
+    c->timer = c->rows[c->first].time + j->reach[side];
+    return tl_time_heap_push(&j->timers, c->timer, key, (tl_rowref){(uint32_t)side, 0});
 }
 
 /* ---- caches ---- */
 
-static tl_status cache_add(cache *c, kept_row row)
+/* *is_first: it is the one that goes first. */
+static tl_status cache_add(cache *c, kept_row row, bool *is_first)
 {
     if (c->first + c->n == c->cap) {
         if (c->first > c->n) {
@@ -71,6 +75,7 @@ static tl_status cache_add(cache *c, kept_row row)
     for (; at > c->first && c->rows[at - 1].time > row.time; at--)
         c->rows[at] = c->rows[at - 1];
     c->rows[at] = row;
+    *is_first = at == c->first;
     return TL_OK;
 }
 
@@ -93,27 +98,18 @@ static tl_status pad(interval_op *j, int side, tl_rowref row)
     return side == 0 ? tl_pairs_add(&j->out, row, TL_NO_ROW) : tl_pairs_add(&j->out, TL_NO_ROW, row);
 }
 
-static int64_t expiration_of(int64_t time, int64_t reach)
-{
-    return time == TL_WATERMARK_END ? time : time - reach - 1;
-}
-
+/* Rows whose last possible partner is at or before the watermark. */
 static tl_status expire(interval_op *j, key_state *key, int side)
 {
     cache *c = &key->sides[side];
-    while (c->n > 0 && c->rows[c->first].time <= j->expiration[side]) {
+    while (c->n > 0 && c->rows[c->first].time + j->reach[side] <= j->seen) {
         kept_row old = c->rows[c->first++];
         c->n--;
         if (j->outer[side] && !old.joined)
             TL_TRY(pad(j, side, old.row));
         TL_TRY(tl_ref_list_add(&j->gone[side], &old.row, 1));
     }
-    return TL_OK;
-}
-
-static int64_t operator_time(const interval_op *j)
-{
-    return TL_MAX(j->seen, 0);
+    return c->n > 0 ? set_timer(j, key, side) : TL_OK;
 }
 
 static tl_status advance(interval_op *j, int64_t watermark)
@@ -122,13 +118,8 @@ static tl_status advance(interval_op *j, int64_t watermark)
     while (tl_time_heap_is_due(&j->timers, watermark)) {
         tl_time_entry timer = tl_time_heap_pop(&j->timers);
         key_state *key = timer.owner;
-        int side = (int)timer.row.src;
-        j->expiration[side] = expiration_of(operator_time(j), j->reach[side]);
-        TL_TRY(expire(j, key, side));
-        cache *c = &key->sides[side];
-        c->has_timer = false;
-        if (c->n > 0)
-            TL_TRY(set_timer(j, key, side, c->rows[c->first].time));
+        if (key->sides[timer.row.src].timer == timer.time)
+            TL_TRY(expire(j, key, (int)timer.row.src));
     }
     return TL_OK;
 }
@@ -219,21 +210,16 @@ static tl_status join_row(interval_op *j, const meeting *m, int side, int64_t i,
 {
     key_state *key = m->keys[i];
     cache *other = &key->sides[1 - side];
-    int64_t until = time + j->reach[side];
-    bool joined = false;
-    if (j->expiration[1 - side] < until) {
-        j->expiration[1 - side] = expiration_of(operator_time(j), j->reach[1 - side]);
-        for (int64_t p = m->starts[i]; p < m->starts[i + 1]; p++) {
-            if (!m->passes[p] || m->places[p] < other->first) /* the latter has expired since */
-                continue;
-            other->rows[m->places[p]].joined = joined = true;
-            TL_TRY(tl_pairs_add(&j->out, m->pairs.sides[0].refs[p], m->pairs.sides[1].refs[p]));
-        }
-        TL_TRY(expire(j, key, 1 - side));
+    bool joined = false, is_first = false;
+    for (int64_t p = m->starts[i]; p < m->starts[i + 1]; p++) {
+        if (!m->passes[p] || m->places[p] < other->first) /* the latter has gone since */
+            continue;
+        other->rows[m->places[p]].joined = joined = true;
+        TL_TRY(tl_pairs_add(&j->out, m->pairs.sides[0].refs[p], m->pairs.sides[1].refs[p]));
     }
-    if (operator_time(j) < until) {
-        TL_TRY(cache_add(&key->sides[side], (kept_row){time, mine, joined}));
-        return key->sides[side].has_timer ? TL_OK : set_timer(j, key, side, time);
+    if (j->seen < time + j->reach[side]) {
+        TL_TRY(cache_add(&key->sides[side], (kept_row){time, mine, joined}, &is_first));
+        return is_first ? set_timer(j, key, side) : TL_OK;
     }
     if (!joined && j->outer[side])
         TL_TRY(pad(j, side, mine));

@@ -298,8 +298,9 @@ static tl_status over_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_err
     TL_CLEANUP(tl_batch_freep) tl_batch *in = NULL;
     TL_TRY(tl_stream__next(o->input, &in, state, err));
     tl_status status = in != NULL && in->n_rows > 0 ? add_batch(o, in, err) : TL_OK;
-    if (status == TL_OK && !o->by_clock && o->input->watermark > o->seen)
-        status = advance(o, o->input->watermark, err);
+    /* In a pause also rows that came behind the watermark: at a commit nothing that could be given still waits. */
+    if (status == TL_OK && !o->by_clock && (o->input->watermark > o->seen || *state != TL_OP_ROWS))
+        status = advance(o, TL_MAX(o->seen, o->input->watermark), err);
     if (status == TL_E_NOMEM)
         return tl_nomem(err, "OVER");
     TL_TRY(status);

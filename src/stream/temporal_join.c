@@ -43,6 +43,7 @@ typedef struct temporal_op {
     int64_t n_waiting, cap_waiting, arrivals;
     int64_t next_due; /* no row that waits has an earlier time */
     int64_t seen;
+    int64_t tidy_at; /* versions at which old ones are looked for */
     int turn;
     tl_sql_program *condition;
     const tl_type *joined;
@@ -268,11 +269,13 @@ static tl_status compact(temporal_op *t, int side, tl_error *err)
     return tl_row_buffer_compact(&t->rows[side], refs, n, err);
 }
 
-/* Looking at every key costs: only when versions have become twice as many as they were the last time, at least. */
+/* Looking at every key costs: only when versions have become twice as many as the last time left. */
 static tl_status tidy(temporal_op *t, tl_error *err)
 {
-    if (t->rows[1].alive > 4096 && t->rows[1].alive > 2 * (int64_t)t->keys.count)
+    if (t->rows[1].alive > t->tidy_at) {
         forget_versions(t);
+        t->tidy_at = TL_MAX(2 * t->rows[1].alive, 4096);
+    }
     for (int s = 0; s < 2; s++)
         if (tl_row_buffer_is_sparse(&t->rows[s]))
             TL_TRY(compact(t, s, err));
@@ -294,14 +297,12 @@ static tl_status temporal_next(tl_op *op, tl_batch **out, tl_op_state *state, tl
         idle |= *state == TL_OP_IDLE;
     }
     int64_t watermark = TL_MIN(t->inputs[0]->watermark, t->inputs[1]->watermark);
-    if (watermark > t->seen) {
-        t->seen = watermark;
-        if (t->next_due <= watermark) {
-            int64_t n = take_due(t, watermark);
-            TL_TRY(join_due(t, t->waiting + t->n_waiting, n, out, err));
-        }
-        TL_TRY(tidy(t, err));
+    t->seen = TL_MAX(t->seen, watermark);
+    if (t->next_due <= t->seen) { /* also rows that came late: at a commit nothing that could be given still waits */
+        int64_t n = take_due(t, t->seen);
+        TL_TRY(join_due(t, t->waiting + t->n_waiting, n, out, err));
     }
+    TL_TRY(tidy(t, err));
     op->watermark = t->seen;
     *state = progress || *out != NULL ? TL_OP_ROWS : idle ? TL_OP_IDLE : TL_OP_END;
     return TL_OK;
@@ -357,6 +358,7 @@ tl_status tl_stream__temporal_join(tl_pipeline *pipeline, const tl_plan *plan, t
     t->inputs[1] = right;
     t->seen = TL_WATERMARK_NONE;
     t->next_due = INT64_MAX;
+    t->tidy_at = 4096;
     pipeline->stateful = pipeline->event_time = true;
     tl_status status = init(t, plan, err);
     if (status != TL_OK) {
