@@ -6,12 +6,12 @@
 #include "support/temp_lake.h"
 
 #define VIEW                                                                                                                     \
-    ("CREATE TEMPORARY VIEW t AS SELECT * FROM (VALUES (1, 'one', 1.50, ARRAY[1, 2], MAP['k', 1]), (2, 'two', 2.50, ARRAY[3, 4], " \
+    "CREATE TEMPORARY VIEW t AS SELECT * FROM (VALUES (1, 'one', 1.50, ARRAY[1, 2], MAP['k', 1]), (2, 'two', 2.50, ARRAY[3, 4], " \
     "MAP['l', 2]), (CAST(NULL AS INT), CAST(NULL AS STRING), CAST(NULL AS DECIMAL(3, 2)), CAST(NULL AS ARRAY<INT>), "             \
     "CAST(NULL AS MAP<CHAR(1), INT>))) AS v (id, s, x, a, m)"
 
 static const char *const setup[] = {
-    VIEW),
+    VIEW,
     "CREATE CATALOG lake WITH ('type' = 'paimon', 'warehouse' = '/lake')",
     "CREATE DATABASE lake.d",
     "CREATE TABLE lake.d.k (id INT, p STRING, v STRING, PRIMARY KEY (id, p) NOT ENFORCED) PARTITIONED BY (p) WITH ('bucket' = '1')",
