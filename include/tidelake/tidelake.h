@@ -287,6 +287,9 @@ TIDELAKE_API void tidelake_printer_close(tidelake_printer *printer);
 
 /* ---- maintenance ---- */
 
+/** Count the rows of the latest snapshot and the bytes of their files, for planners ($statistics); makes a snapshot. */
+TIDELAKE_API tl_status tidelake_analyze(tidelake_table *table, const char *commit_user, int threads, tidelake_commit_result *result,
+                                        tl_error *err);
 TIDELAKE_API tl_status tidelake_compact(tidelake_table *table, const char *commit_user, int full, int threads,
                                         tidelake_commit_result *result, tl_error *err);
 /**

@@ -271,6 +271,19 @@ tl_status tidelake_compact(tidelake_table *table, const char *commit_user, int f
     return tl_api__in_table(table, status, err);
 }
 
+tl_status tidelake_analyze(tidelake_table *table, const char *commit_user, int threads, tidelake_commit_result *result, tl_error *err)
+{
+    tl_pool *pool = NULL;
+    if (threads > 1)
+        TL_TRY(tl_pool_create(threads, &pool, err));
+    tl_commit_result done = {0};
+    tl_status status = tl_table_analyze(table->table, commit_user, pool, &done, err);
+    tl_pool_free(pool);
+    if (status == TL_OK)
+        tell(&done, result);
+    return tl_api__in_table(table, status, err);
+}
+
 tl_status tidelake_delete(tidelake_table *table, const char *commit_user, const char *where, int64_t *deleted,
                           tidelake_commit_result *result, tl_error *err)
 {

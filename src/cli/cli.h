@@ -159,6 +159,7 @@ int cmd_changelog(const cli_args *args);
 int cmd_files(const cli_args *args);
 int cmd_delete(const cli_args *args);
 int cmd_compact(const cli_args *args);
+int cmd_analyze(const cli_args *args);
 int cmd_expire(const cli_args *args);
 int cmd_rollback(const cli_args *args);
 int cmd_tag_create(const cli_args *args);

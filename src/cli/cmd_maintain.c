@@ -37,6 +37,21 @@ int cmd_compact(const cli_args *args)
     return rc;
 }
 
+int cmd_analyze(const cli_args *args)
+{
+    cli_table t;
+    int64_t threads = 1;
+    if (!cli_int(args, "threads", 1, &threads))
+        return CLI_EXIT_USAGE;
+    if (!cli_open_table(args, NULL, 0, &t))
+        return CLI_EXIT_FAILED;
+    tl_error err;
+    tl_status status = tidelake_analyze(t.table, cli_value(args, "commit-user", NULL), (int)threads, NULL, &err);
+    int rc = status == TL_OK ? cli_report(t.table) : cli_fail(&err);
+    cli_close_table(&t);
+    return rc;
+}
+
 static bool duration(const cli_args *args, const char *name, int64_t *out)
 {
     const char *text = cli_value(args, name, NULL);

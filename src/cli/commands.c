@@ -58,6 +58,11 @@ static const cli_option compact_options[] = {
     {"threads", CLI_VALUE, "N", "compact N buckets at a time (default 1)"},
     END,
 };
+static const cli_option analyze_options[] = {
+    {"commit-user", CLI_VALUE, "NAME", "who commits (default: a random name)"},
+    {"threads", CLI_VALUE, "N", "read with N threads (default 1)"},
+    END,
+};
 static const cli_option expire_options[] = {
     {"retain-max", CLI_VALUE, "N", "keep at most N snapshots"},
     {"retain-min", CLI_VALUE, "N", "keep at least N snapshots (default 1)"},
@@ -163,6 +168,8 @@ const cli_command cli_commands[] = {
      "  tidelake delete db.log --where '[\"<\",\"day\",\"2024-01-01\"]'", delete_options, cmd_delete},
     {"compact", care_group, "DB.TABLE", 1, 1, "merge files: keyed tables bucket by bucket, small files of append tables", NULL,
      "  tidelake compact db.t --full", compact_options, cmd_compact},
+    {"analyze", care_group, "DB.TABLE", 1, 1, "count rows and bytes for planners ($statistics)",
+     "Later snapshots keep the numbers while the schema stays.", "  tidelake analyze db.t", analyze_options, cmd_analyze},
     {"expire", care_group, "DB.TABLE", 1, 1, "remove old snapshots and the files that only they need", NULL,
      "  tidelake expire db.t --retain-max 10 --retain '1 d'", expire_options, cmd_expire},
     {"rollback", care_group, "DB.TABLE", 1, 1, "go back to an earlier snapshot or tag", NULL, "  tidelake rollback db.t --to-snapshot 7",

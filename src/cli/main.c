@@ -7,21 +7,8 @@
 
 #include "cli/cli.h"
 
-/* Commands that the reference's tool has and this one does not have yet: told apart from slips of the finger. */
-static const char *const not_yet[][2] = {
-    {"analyze", "statistics files"},
-};
-
-static int unknown_command(int argc, char **argv)
+static int unknown_command(char **argv)
 {
-    char two[128];
-    snprintf(two, sizeof two, "%s %s", argv[0], argc > 1 ? argv[1] : "");
-    for (size_t i = 0; i < sizeof not_yet / sizeof not_yet[0]; i++) {
-        if (strcmp(argv[0], not_yet[i][0]) == 0 || strcmp(two, not_yet[i][0]) == 0) {
-            fprintf(stderr, "tidelake %s: not supported yet: %s\n", not_yet[i][0], not_yet[i][1]);
-            return CLI_EXIT_FAILED;
-        }
-    }
     const char *names[128];
     size_t n = 0;
     bool begins = false; /* "tag", whose second word is missing or wrong */
@@ -63,7 +50,7 @@ static int help_of(int argc, char **argv)
     }
     const cli_command *command = argc > 0 ? cli_find_command(argc, argv, &words) : NULL;
     if (argc > 0 && command == NULL)
-        return unknown_command(argc, argv);
+        return unknown_command(argv);
     if (command == NULL)
         cli_help_overview(stdout);
     else
@@ -135,5 +122,5 @@ int main(int argc, char **argv)
     if (command != NULL)
         return finish(run_command(command, argc - words, argv + words));
     int rc = cli_run_extension(argc, argv);
-    return rc >= 0 ? rc : unknown_command(argc, argv);
+    return rc >= 0 ? rc : unknown_command(argv);
 }

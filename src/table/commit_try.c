@@ -439,6 +439,8 @@ static tl_status describe(rounds *r, const tl_snapshot *latest, const tl_entries
     TL_TRY(set_str(&snap->commit_user, a->user, err));
     if (a->properties != NULL && tl_options_dup(a->properties, &snap->properties) != TL_OK)
         return tl_nomem(err, "snapshot");
+    if (a->statistics != NULL)
+        return set_str(&snap->statistics, a->statistics, err);
     return inherit_statistics(r, latest, snap, err);
 }
 

@@ -225,6 +225,8 @@ tl_status tl_table_check_deletable(const tl_table *table, tl_error *err);
 
 /** A compaction job of its own: keyed buckets (full: everything to the top), small files of append tables; commits. */
 tl_status tl_table_compact(tl_table *table, const char *user /* NULL: random */, bool full, tl_pool *pool, tl_commit_result *out, tl_error *err);
+/** Count the rows of the latest snapshot and the bytes of their files, into a statistics file that a snapshot of its own names. */
+tl_status tl_table_analyze(tl_table *table, const char *user /* NULL: random */, tl_pool *pool, tl_commit_result *out, tl_error *err);
 tl_status tl_table_create_tag(tl_table *table, const char *name, int64_t snapshot_id /* 0: latest */, int64_t retained_ms /* TL_ABSENT */, tl_error *err);
 tl_status tl_table_delete_tag(tl_table *table, const char *name, tl_error *err);
 tl_status tl_table_rename_tag(tl_table *table, const char *from, const char *to, tl_error *err);

@@ -301,6 +301,7 @@ typedef struct tl_attempt {
     bool overwrite; /* the entries to delete are found anew at each try */
     const tl_predicate *overwrite_partition; /* on the partition type; NULL with partitions NULL: the whole table */
     const tl_map *overwrite_partitions;
+    const char *statistics;  /* file of an ANALYZE; NULL: what the snapshot before has stays */
     bool discard_duplicates; /* files that are there already are left out */
 } tl_attempt;
 /** Make one snapshot of `changes`, with retries. TL_E_CONFLICT (not retryable) if the changes contradict what is there. */
