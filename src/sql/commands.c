@@ -383,6 +383,8 @@ tl_status tl_sql__run_command(tl_sql_session *session, tl_sql_stmt_impl *stmt, t
         return tl_sql__delete(b, ast);
     case AST_TRUNCATE:
         return tl_sql__truncate(b, ast);
+    case AST_ANALYZE:
+        return tl_sql__analyze(b, ast);
     default:
         return tl_error_set(err, TL_E_UNSUPPORTED, "line %d:%d: this statement is not there yet", (int)ast->line, (int)ast->position);
     }

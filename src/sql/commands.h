@@ -35,6 +35,7 @@ tl_status tl_sql__delete(tl_binder *b, const tl_ast *ast);
 tl_status tl_sql__change_append(tl_binder *b, const tl_ast *ast, const tl_sql_table *table, const tl_plan *scan, tl_expr *condition,
                                 const tl_plan *values);
 tl_status tl_sql__truncate(tl_binder *b, const tl_ast *ast);
+tl_status tl_sql__analyze(tl_binder *b, const tl_ast *ast);
 /** All rows of a reader (taken over, also on failure) with one kind. */
 tl_status tl_sql__with_kind(tl_reader *in, uint8_t kind, tl_reader **out, tl_error *err);
 

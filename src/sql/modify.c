@@ -197,3 +197,15 @@ tl_status tl_sql__truncate(tl_binder *b, const tl_ast *ast)
     TL_TRY(tl_reader_from_batches(table->row_type, NULL, 0, &nothing, b->err));
     return tl_exec__write(b->session, table->table, nothing, /* overwrite= */ true, &all, b->err);
 }
+
+tl_status tl_sql__analyze(tl_binder *b, const tl_ast *ast)
+{
+    tl_sql_table *table;
+    if (strcasecmp(ast->text, "COMPUTE") != 0)
+        return BIND_ERROR(b, ast, "ANALYZE TABLE is followed by COMPUTE STATISTICS");
+    TL_TRY(target(b, ast, "ANALYZE TABLE", &table));
+    if (ast->flags & AST_F_ALL)
+        return tl_error_set(b->err, TL_E_UNSUPPORTED, "line %d:%d: not supported: statistics of columns (ANALYZE TABLE … FOR COLUMNS)", (int)ast->line,
+                            (int)ast->position);
+    return tl_table_analyze(table->table, NULL, b->session->pool, NULL, b->err);
+}
