@@ -2,6 +2,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -238,6 +239,48 @@ static void a_set_loads_vectors_from_their_places(void **state)
     tl_fs_unref(fs);
 }
 
+/* apache/paimon#8211: metadata may list the vectors of a file in any order. */
+static void many_vectors_of_a_file_are_found_in_any_order(void **state)
+{
+    (void)state;
+    for (int bitmap64 = 0; bitmap64 < 2; bitmap64++) {
+        enum { N = 10 };
+        tl_fs *fs = NULL;
+        tl_dv_set *set = NULL;
+        tl_dv *dv = NULL;
+        tl_buf bytes = {0};
+        int64_t offsets[N];
+        int32_t lengths[N];
+        char name[8];
+        OK(tl_fs_memory(&fs, &err));
+        OK(tl_dv_set_create(fs, &set, &err));
+        OK(tl_buf_append_byte(&bytes, 1));
+        for (int64_t i = 0; i < N; i++) {
+            int64_t rows[] = {100 * i, 100 * i + 1};
+            OK(tl_dv_create(rows, 2, bitmap64 != 0, &dv, &err));
+            offsets[i] = (int64_t)bytes.len;
+            OK(tl_dv_encode(dv, &bytes, &lengths[i], &err));
+            tl_dv_unref(dv);
+        }
+        OK(tl_fs_publish(fs, "/index/i", (tl_bytes_view){bytes.data, bytes.len}, false, &err));
+        for (int i = N - 1; i >= 0; i--) {
+            snprintf(name, sizeof name, "f%d", i);
+            OK(tl_dv_set_add(set, name, &(tl_dv_place){"/index/i", offsets[i], lengths[i], INT64_MIN}, &err));
+        }
+        for (int64_t i = 0; i < N; i++) {
+            int64_t deleted[] = {100 * i, 100 * i + 1}, rows[] = {100 * i, 100 * i + 1, 100 * i + 2, 100 * i + 100};
+            snprintf(name, sizeof name, "f%d", (int)i);
+            OK(tl_dv_set_get(set, name, &dv, &err));
+            assert_int_equal(tl_dv_count(dv), 2);
+            check_select(dv, deleted, 2, rows, 4);
+            tl_dv_unref(dv);
+        }
+        tl_buf_deinit(&bytes);
+        tl_dv_set_unref(set);
+        tl_fs_unref(fs);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +290,7 @@ int main(void)
         cmocka_unit_test(unions_hold_the_rows_of_both),
         cmocka_unit_test(a_row_beyond_32_bits_needs_the_other_form),
         cmocka_unit_test(a_set_loads_vectors_from_their_places),
+        cmocka_unit_test(many_vectors_of_a_file_are_found_in_any_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
