@@ -329,6 +329,12 @@ TIDELAKE_API tl_status tidelake_consumers_json(tidelake_table *table, char **out
 /** Check a table to the bottom; *report_json: {"snapshots":…,"problems":[…]}, tidelake_free(). *problems: how many. */
 TIDELAKE_API tl_status tidelake_fsck(tidelake_table *table, int all_snapshots, char **report_json, size_t *problems,
                                      tl_error *err);
+/**
+ * Mend what can be mended without loss: hints that point nowhere, and files that nothing refers to, if they are older than
+ * `older_than_ms` (a writer may be about to commit younger ones). `dry_run`: only tell. *report_json:
+ * {"hints":["LATEST"],"orphans":["data/file",…],"bytes":N}, paths in the table's folder; tidelake_free().
+ */
+TIDELAKE_API tl_status tidelake_repair(tidelake_table *table, int64_t older_than_ms, int dry_run, char **report_json, tl_error *err);
 /** The newest snapshot: id (0 if there is none), kind and records; for reports. `kind` may be NULL. */
 TIDELAKE_API tl_status tidelake_latest(tidelake_table *table, int64_t *snapshot_id, const char **kind, int64_t *records,
                                        tl_error *err);

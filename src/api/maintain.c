@@ -228,6 +228,43 @@ tl_status tidelake_fsck(tidelake_table *table, int all_snapshots, char **out, si
     return status;
 }
 
+static void repair_json(const tidelake_table *table, const tl_repair_report *report, tl_json_writer *w)
+{
+    size_t root = strlen(tl_table_path(table->table));
+    int64_t bytes = 0;
+    tl_json_begin_object(w);
+    tl_json_key(w, "hints");
+    tl_json_begin_array(w);
+    if (report->earliest)
+        tl_json_write_str(w, "EARLIEST");
+    if (report->latest)
+        tl_json_write_str(w, "LATEST");
+    tl_json_end_array(w);
+    tl_json_key(w, "orphans");
+    tl_json_begin_array(w);
+    for (size_t i = 0; i < report->n_orphans; i++) {
+        tl_json_write_str(w, report->orphans[i].path + root + 1);
+        bytes += report->orphans[i].bytes;
+    }
+    tl_json_end_array(w);
+    tl_json_key(w, "bytes");
+    tl_json_write_int(w, bytes);
+    tl_json_end_object(w);
+}
+
+tl_status tidelake_repair(tidelake_table *table, int64_t older_than_ms, int dry_run, char **out, tl_error *err)
+{
+    tl_repair_report report = {0};
+    TL_TRY(tl_api__in_table(table, tl_table_repair(table->table, older_than_ms, dry_run != 0, &report, err), err));
+    tl_json_writer w;
+    tl_json_writer_init(&w, false);
+    repair_json(table, &report, &w);
+    tl_orphans_free(report.orphans, report.n_orphans);
+    tl_status status = w.status == TL_OK ? tl_api__steal(&w.out, out, err) : tl_nomem(err, "report");
+    tl_json_writer_deinit(&w);
+    return status;
+}
+
 /* ISO 8601 ("P1DT2H3M4.5S", no years or months), for those who know it from Java; false if it is none. */
 static bool parse_iso_duration(const char *text, int64_t *ms)
 {

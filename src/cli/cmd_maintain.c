@@ -269,6 +269,24 @@ int cmd_drop_partition(const cli_args *args)
     return rc;
 }
 
+/* Before the check, which then tells what is left. */
+static bool repair(const cli_args *args, tidelake_table *table)
+{
+    tl_error err;
+    int64_t older_than_ms = 0;
+    char *report = NULL;
+    tl_status status = tidelake_parse_duration(cli_value(args, "older-than", "1 d"), &older_than_ms, &err);
+    if (status == TL_OK)
+        status = tidelake_repair(table, older_than_ms, /* dry_run= */ !cli_has(args, "repair"), &report, &err);
+    if (status != TL_OK) {
+        cli_fail(&err);
+        return false;
+    }
+    printf("%s\n", report);
+    tidelake_free(report);
+    return true;
+}
+
 int cmd_fsck(const cli_args *args)
 {
     cli_table t;
@@ -277,6 +295,10 @@ int cmd_fsck(const cli_args *args)
     tl_error err;
     char *report;
     size_t problems = 0;
+    if ((cli_has(args, "repair") || cli_has(args, "orphans")) && !repair(args, t.table)) {
+        cli_close_table(&t);
+        return CLI_EXIT_FAILED;
+    }
     tl_status status = tidelake_fsck(t.table, cli_has(args, "all"), &report, &problems, &err);
     cli_close_table(&t);
     if (status != TL_OK)

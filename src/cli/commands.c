@@ -81,7 +81,11 @@ static const cli_option tag_options[] = {
 };
 static const cli_option branch_options[] = {{"tag", CLI_VALUE, "NAME", "begin with the table as of a tag (default: empty)"}, END};
 static const cli_option commit_options[] = {{"commit-user", CLI_VALUE, "NAME", "who commits (default: a random name)"}, END};
-static const cli_option fsck_options[] = {{"all", CLI_FLAG, "", "check every snapshot, not only the latest"}, END};
+static const cli_option fsck_options[] = {{"all", CLI_FLAG, "", "check every snapshot, not only the latest"},
+                                          {"repair", CLI_FLAG, "", "before that, mend hints and remove files that nothing refers to"},
+                                          {"orphans", CLI_FLAG, "", "only tell what --repair would do"},
+                                          {"older-than", CLI_VALUE, "AGE", "leave younger files alone: a writer may be about to commit them (1 d)"},
+                                          END};
 
 static const cli_option run_options[] = {
     {"var", CLI_REPEAT, "NAME=VALUE", "replaces ${NAME} in the script; WAREHOUSE and DATA become absolute paths"},
@@ -199,7 +203,7 @@ const cli_command cli_commands[] = {
      "A partition is a JSON object; one that leaves keys out names all partitions that have its values.",
      "  tidelake drop-partition db.days '{\"dt\":\"2024-05-01\"}' '{\"dt\":\"2024-05-02\"}'", commit_options, cmd_drop_partition},
     {"fsck", care_group, "DB.TABLE", 1, 1, "check a table to the bottom",
-     "Reads every manifest and file; exit status 1 if there is a problem.", "  tidelake fsck db.t --all", fsck_options, cmd_fsck},
+     "Reads every manifest and file; exit status 1 if there is a problem.", "  tidelake fsck db.t --all\n  tidelake fsck db.t --repair --older-than '2 d'", fsck_options, cmd_fsck},
 
     {"completion", other_group, "bash", 1, 1, "print a script that completes commands in the shell", NULL, "  eval \"$(tidelake completion bash)\"",
      NULL, cmd_completion},

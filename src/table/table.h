@@ -259,6 +259,25 @@ tl_status tl_table_consumer_delete(tl_table *table, const char *id, tl_error *er
 tl_status tl_table_consumers(tl_table *table, tl_consumer **out, size_t *n, tl_error *err);
 void tl_consumers_free(tl_consumer *consumers, size_t n);
 
+/* Files that nothing refers to (orphans.c): leftovers of crashes, aborted writers, lost races. */
+typedef struct tl_orphan {
+    char *path;
+    int64_t bytes;
+} tl_orphan;
+/** Those that are older (a writer may be about to commit younger ones), by path. TL_E_…: what is in use cannot be told. */
+tl_status tl_table_find_orphans(tl_table *table, int64_t older_than_ms, tl_orphan **out, size_t *n, tl_error *err);
+/** Removes them; the list tells which they were. */
+tl_status tl_table_remove_orphans(tl_table *table, int64_t older_than_ms, tl_orphan **out, size_t *n, tl_error *err);
+void tl_orphans_free(tl_orphan *orphans, size_t n);
+
+typedef struct tl_repair_report {
+    bool earliest, latest; /* hints that were wrong */
+    tl_orphan *orphans;    /* removed; tl_orphans_free() */
+    size_t n_orphans;
+} tl_repair_report;
+/** What can be mended without loss: hints, and orphans that are older; `dry_run`: only told. */
+tl_status tl_table_repair(tl_table *table, int64_t older_than_ms, bool dry_run, tl_repair_report *out, tl_error *err);
+
 typedef struct tl_fsck_report {
     int64_t snapshots, data_files, rows, changelog_rows, index_files;
     int64_t latest_snapshot; /* 0: none */

@@ -7,7 +7,8 @@
  * - what was committed before reads as the model says, snapshot by snapshot, and fsck finds nothing;
  * - the step's commit is there whole or not at all;
  * - the same step once more (same commit user, same identifier) succeeds, and its rows are in exactly once;
- * - the changelog still tells exactly what happened.
+ * - the changelog still tells exactly what happened;
+ * - what is left behind is found and removed as orphans, and nothing that is in use.
  * Where a fault left no trace (the file system is byte for byte as before) there is nothing to look at, which is what makes it
  * possible to try them all.
  *
@@ -485,6 +486,34 @@ static void after_success(world *w, tl_fs *fs, bool first)
     tl_catalog_close(catalog);
 }
 
+/* What the fault left behind goes, and nothing else. */
+static void assert_cleaned(world *w, tl_fs *fs)
+{
+    tl_catalog *catalog = NULL;
+    tl_table *table = NULL;
+    tl_error err;
+    tl_orphan *orphans = NULL;
+    size_t n = 0;
+    assert_ok(tl_catalog_open(fs, "/lake", &catalog, &err), &err);
+    assert_ok(open_table(catalog, NULL, NULL, &table, &err), &err);
+    if (tl_table_remove_orphans(table, /* older_than_ms= */ -1000, &orphans, &n, &err) != TL_OK)
+        fail_msg("%s: cleaning: %s", w->where, err.message);
+    tl_orphans_free(orphans, n);
+    assert_state(catalog, NULL, NULL, &w->next, w->where);
+    assert_snapshots(w, table, catalog, w->latest);
+    assert_sound(table, /* all= */ true, w->where);
+    if (w->has_tag && script[w->step] != STEP_DROP_TAG)
+        assert_tag(w, catalog, tl_table_path(table), &w->tagged, /* must= */ true);
+    if (w->has_branch && script[w->step] != STEP_DROP_BRANCH)
+        assert_branch(w, catalog, /* must= */ true);
+    assert_ok(tl_table_find_orphans(table, /* older_than_ms= */ -1000, &orphans, &n, &err), &err);
+    if (n > 0)
+        fail_msg("%s: '%s' is still an orphan", w->where, orphans[0].path);
+    tl_orphans_free(orphans, n);
+    tl_table_free(table);
+    tl_catalog_close(catalog);
+}
+
 static void check_fault(world *w, tl_fs *fs, tl_status outcome)
 {
     tl_error err;
@@ -493,6 +522,7 @@ static void check_fault(world *w, tl_fs *fs, tl_status outcome)
     if (status != TL_OK)
         fail_msg("%s: the second attempt: %s", w->where, err.message);
     after_success(w, fs, /* first= */ false);
+    assert_cleaned(w, fs);
 }
 
 /* ---- one fault after the other ---- */
