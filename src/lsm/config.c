@@ -136,7 +136,6 @@ static const char *write_feature(const tl_options *options)
         const char *feature;
     } flags[] = {
         {"row-tracking.enabled", "row tracking (option 'row-tracking.enabled')"},
-        {"lookup.remote-file.enabled", "remote lookup files (option 'lookup.remote-file.enabled')"},
         {"clustering.incremental", "incremental clustering (option 'clustering.incremental')"},
     };
     for (size_t i = 0; i < TL_ARRAY_LEN(set); i++) {

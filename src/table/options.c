@@ -164,7 +164,7 @@ static const tl_option_def options[] = {
     {"lookup.cache.high-priority-pool-ratio", "double", "0.25", N, "Share of the look-up cache for index and filter blocks.", false, NULL},
     {"lookup.cache.bloom.filter.enabled", "boolean", "true", N, "Bloom filters in look-up files.", false, NULL},
     {"lookup.cache.bloom.filter.fpp", "double", "0.05", N, "False positives of look-up bloom filters.", false, NULL},
-    {"lookup.remote-file.enabled", "boolean", "false", R, "Store look-up files beside the data files.", false, NULL},
+    {"lookup.remote-file.enabled", "boolean", "false", N, "Store look-up files beside the data files: those of other writers are kept and removed with them, none are made.", false, NULL},
     {"lookup.remote-file.level-threshold", "integer", "-2147483648", N, "Level from which look-up files are stored.", false, NULL},
     {"read.batch-size", "integer", "1024", N, "Rows that a reader decodes at once.", false, NULL},
     {"write.batch-size", "integer", "1024", N, "Rows that a writer encodes at once.", false, "orc.write.batch-size"},
@@ -359,7 +359,6 @@ static const struct {
     const char *feature;
 } features[] = {
     {"data-evolution.", "data evolution"},
-    {"lookup.remote-file.", "look-up files beside data files"},
     {"blob", "blobs"},
     {"vector", "vectors"},
     {"variant.", "shredded variants"},
