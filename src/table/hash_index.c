@@ -468,9 +468,8 @@ static tl_status add_file(tl_hash_index *x, partition_index *p, int32_t bucket, 
                           tl_error *err)
 {
     tl_index_file *file = NULL;
-    tl_commit_message *m = message(ctx, tl_bytes_view_of(p->partition), bucket);
-    if (m == NULL)
-        return tl_error_set(err, TL_E_INTERNAL, "keys of bucket %d were not written", bucket);
+    tl_commit_message *m = NULL;
+    TL_TRY(message(ctx, tl_bytes_view_of(p->partition), bucket, &m, err));
     TL_TRY(write_file(x, p, bucket, hashes, &file, err));
     tl_status status = tl_index_list_add(&m->new_indexes, file, err);
     if (status == TL_OK) {

@@ -400,20 +400,23 @@ typedef struct bucket_messages {
     tl_buf key;
 } bucket_messages;
 
-static tl_commit_message *message_of(void *ctx, tl_bytes_view partition, int32_t bucket)
+static tl_status message_of(void *ctx, tl_bytes_view partition, int32_t bucket, tl_commit_message **out, tl_error *err)
 {
     bucket_messages *m = ctx;
-    open_bucket *b = bucket_key(&m->key, partition, bucket) == TL_OK ? find_bucket(m->writer, &m->key) : NULL;
+    if (bucket_key(&m->key, partition, bucket) != TL_OK)
+        return tl_nomem(err, "commit messages");
+    open_bucket *b = find_bucket(m->writer, &m->key);
     if (b == NULL)
-        return NULL;
+        return tl_error_set(err, TL_E_INTERNAL, "keys of bucket %d were not written", bucket);
     tl_commit_message *msg = &m->tasks[b - m->writer->buckets].message;
     if (msg->partition.data == NULL) { /* nothing else happened */
         msg->bucket = bucket;
         msg->total_buckets = -1;
         if (tl_bytes_dup(partition, &msg->partition) != TL_OK)
-            return NULL;
+            return tl_nomem(err, "commit messages");
     }
-    return msg;
+    *out = msg;
+    return TL_OK;
 }
 
 static tl_status prepare_hashes(tl_table_writer *w, prepare_task *tasks, tl_error *err)

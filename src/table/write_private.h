@@ -45,7 +45,7 @@ size_t tl_hash_index_partitions(const tl_hash_index *index);
 /** Buckets of rows, from hashes of their trimmed primary keys and their partition rows (`offsets` NULL: unpartitioned). */
 tl_status tl_hash_index_assign(tl_hash_index *index, const int32_t *hashes, int64_t n_rows, const tl_buf *rows, const int64_t *offsets,
                                int32_t *buckets, tl_error *err);
-typedef tl_commit_message *(*tl_message_fn)(void *ctx, tl_bytes_view partition, int32_t bucket);
+typedef tl_status (*tl_message_fn)(void *ctx, tl_bytes_view partition, int32_t bucket, tl_commit_message **out, tl_error *err);
 /** Write the indexes of buckets that got keys, into the buckets' messages. What was written before a failure is in the messages. */
 tl_status tl_hash_index_prepare(tl_hash_index *index, tl_message_fn message, void *ctx, tl_error *err);
 /** Digest of the index files that the partition's keys got their buckets by, before the last prepare; false if none were asked. */

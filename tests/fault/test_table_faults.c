@@ -721,6 +721,15 @@ static void a_keyed_table_without_changelog(void **state)
                               .options = {"bucket", "2", "num-sorted-run.compaction-trigger", "2"}});
 }
 
+static void a_keyed_table_with_dynamic_buckets(void **state)
+{
+    (void)state;
+    run_history(&(table_kind){.name = "keyed, dynamic buckets",
+                              .engine = ENGINE_DEDUPLICATE,
+                              .partitioned = true,
+                              .options = {"bucket", "-1", "dynamic-bucket.target-row-num", "3", "num-sorted-run.compaction-trigger", "2"}});
+}
+
 static void a_keyed_table_with_input_changelog(void **state)
 {
     (void)state;
@@ -760,6 +769,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(an_append_table_with_buckets),
         cmocka_unit_test(an_append_table_with_deletion_vectors),
         cmocka_unit_test(a_keyed_table_without_changelog),
+        cmocka_unit_test(a_keyed_table_with_dynamic_buckets),
         cmocka_unit_test(a_keyed_table_with_input_changelog),
         cmocka_unit_test(an_aggregating_table_with_lookup_changelog),
         cmocka_unit_test(a_keyed_table_with_full_compaction_changelog),
