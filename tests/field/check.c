@@ -327,6 +327,29 @@ static tl_status check_projection(run *r, const rowset *wanted, int first, int s
     return field_compare(r, &some, &got, tl_arena_strf(&r->arena, "columns %s", how.columns));
 }
 
+/* Planned here, read from the splits' bytes, as another process would. */
+static tl_status read_by_splits(run *r, rowset *out)
+{
+    tidelake_table *table;
+    tidelake_bytes *splits = NULL;
+    size_t n = 0;
+    *out = (rowset){0};
+    TL_TRY(field_open_table(r, "", NULL, 0, &table));
+    tl_status status = tidelake_plan(table, NULL, &splits, &n, &r->err);
+    for (size_t i = 0; i < n && status == TL_OK; i++) {
+        tidelake_rows *rows;
+        rowset some;
+        status = tidelake_read_split(table, splits[i], NULL, &rows, &r->err);
+        if (status == TL_OK)
+            status = field_rows_text(r, rows, false, &some);
+        for (size_t k = 0; status == TL_OK && k < some.n; k++)
+            *add_row(r, out) = some.rows[k];
+    }
+    tidelake_free(splits);
+    tidelake_table_close(table);
+    return status;
+}
+
 tl_status field_check_everywhere(run *r, const rowset *wanted)
 {
     rowset got;
@@ -334,6 +357,9 @@ tl_status field_check_everywhere(run *r, const rowset *wanted)
     TL_TRY(field_compare(r, wanted, &got, "all rows"));
     TL_TRY(field_read(r, "", &(reading){.batch_rows = 1, .threads = 2}, &got));
     TL_TRY(field_compare(r, wanted, &got, "all rows, in batches of one, by two threads"));
+    TL_TRY(read_by_splits(r, &got));
+    TL_TRY(field_compare(r, wanted, &got, "all rows, split by split"));
+    TL_TRY(field_read(r, "", &(reading){0}, &got));
     if (got.n == 0)
         return TL_OK;
     rowset named = *wanted;
