@@ -824,7 +824,7 @@ tl_status tl_bind__window(tl_binder *b, tl_window_kind kind, tl_plan *input, int
     const tl_type *time_type = input->type->fields[time].type, *bound, *attr;
     TL_TRY(tl_bind__simple_type(b, TL_TIMESTAMP, false, 3, 0, &bound));
     TL_TRY(tl_bind__simple_type(b, time_type->kind, false, 3, 0, &attr));
-    if (time_type->kind == TL_TIMESTAMP_LTZ && input->time_attr[time] == TL_TIME_ROWTIME)
+    if (time_type->kind == TL_TIMESTAMP_LTZ && input->time_attr[time] == TL_TIME_ROWTIME && !b->streaming)
         bound = attr;
     const char *names[] = {"window_start", "window_end", "window_time"};
     const tl_type *types[] = {bound, bound, attr};

@@ -74,6 +74,10 @@ typedef struct tl_sql_env {
     int64_t fixed_now_ms;   /* batch: the time at which the query began (NOW() is the same everywhere); 0: the clock, once a batch */
 } tl_sql_env;
 
+/** Time of day in the environment's zone, as a TIMESTAMP has it, and back (of two instants the earlier offset's). */
+int64_t tl_sql_to_local_ms(const tl_sql_env *env, int64_t utc_ms);
+int64_t tl_sql_to_utc_ms(const tl_sql_env *env, int64_t local_ms);
+
 typedef struct tl_sql_program tl_sql_program;
 /**
  * A filter (NULL: none; a row passes if it is TRUE) and expressions over batches of `input` (ROW). The results are the columns
@@ -280,6 +284,7 @@ struct tl_plan {
      * its end. window_end is that column of inputs[0], right_window_end of inputs[1].
      */
     bool by_window;
+    bool window_is_local; /* bounds are local times: the window's time attribute is TIMESTAMP_LTZ */
     int32_t window_end, right_window_end;
     /* Streaming JOIN of time attributes: right_time - left_time is between the bounds. Rows are kept for so long only. */
     bool is_interval;

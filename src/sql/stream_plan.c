@@ -233,16 +233,23 @@ static window_part part_of(const tl_plan *plan, int32_t column, const tl_plan **
     }
 }
 
-/** Whether start and end of one window are among the columns; *end is the latter. */
-static bool holds_window(const tl_plan *input, const int32_t *columns, int32_t n, int32_t *end)
+static bool is_local(const tl_plan *window)
 {
+    return window->inputs[0]->type->fields[window->rowtime].type->kind == TL_TIMESTAMP_LTZ;
+}
+
+/** Whether start and end of one window of `plan`'s input are among the columns. */
+static bool holds_window(tl_plan *plan, const int32_t *columns, int32_t n)
+{
+    const tl_plan *input = plan->inputs[0];
     for (int32_t i = 0; i < n; i++) {
         const tl_plan *window, *other;
         if (part_of(input, columns[i], &window) != PART_END)
             continue;
         for (int32_t k = 0; k < n; k++)
             if (part_of(input, columns[k], &other) == PART_START && other == window) {
-                *end = columns[i];
+                plan->window_end = columns[i];
+                plan->window_is_local = is_local(window);
                 return true;
             }
     }
@@ -267,6 +274,7 @@ static void window_join(tl_plan *plan)
         start = start || l == PART_START;
         if (l == PART_END) {
             end = true;
+            plan->window_is_local = is_local(lw);
             plan->window_end = plan->left_keys[i];
             plan->right_window_end = plan->right_keys[i];
         }
@@ -375,10 +383,10 @@ tl_status tl_plan__find_windows(tl_binder *b, tl_plan *plan)
         TL_TRY(tl_plan__find_windows(b, plan->inputs[i]));
     switch (plan->kind) {
     case TL_PLAN_AGGREGATE:
-        plan->by_window = holds_window(plan->inputs[0], plan->group, plan->n_group, &plan->window_end);
+        plan->by_window = holds_window(plan, plan->group, plan->n_group);
         return TL_OK;
     case TL_PLAN_RANK:
-        plan->by_window = holds_window(plan->inputs[0], plan->over[0].partition, plan->over[0].n_partition, &plan->window_end);
+        plan->by_window = holds_window(plan, plan->over[0].partition, plan->over[0].n_partition);
         return TL_OK;
     case TL_PLAN_TEMPORAL_JOIN:
         keep_versions(plan->inputs[1]);

@@ -83,6 +83,12 @@ static inline int64_t tl_stream__now_ms(const tl_pipeline *pipeline)
 {
     return tl_clock_now_ms(pipeline->env.clock != NULL ? pipeline->env.clock : tl_clock_system());
 }
+/** The instant at which a window ends: its bounds are local times where the time attribute is an instant. */
+static inline int64_t tl_stream__end_of(const tl_op *op, const tl_plan *plan, const tl_column *ends, int64_t i)
+{
+    int64_t end = tl_col_i64(ends, i);
+    return plan->window_is_local ? tl_sql_to_utc_ms(&op->pipeline->env, end - 1) + 1 : end;
+}
 static inline tl_op tl_stream__op(const tl_op_ops *ops, tl_pipeline *pipeline, const tl_type *type)
 {
     return (tl_op){ops, pipeline, type, TL_WATERMARK_NONE};
@@ -121,8 +127,8 @@ tl_status tl_stream__watermark(tl_pipeline *pipeline, const tl_plan *plan, tl_op
 tl_status tl_stream__window(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err);
 /** What both kinds of windows ask of their time column; *by_clock: it is processing time. */
 tl_status tl_stream__window_check(tl_pipeline *pipeline, const tl_plan *plan, bool *by_clock, tl_error *err);
-/** Rows of `in`, each in a window: a batch of `type`, the columns of `in` and the window's start, end and time. */
-tl_status tl_stream__add_windows(const tl_batch *in, const uint32_t *rows, const int64_t *starts, const int64_t *ends, int64_t n, const tl_type *type,
+/** Rows of `in`, each in a window (bounds as they are shown): a batch of `type`, the columns of `in` and the window's start, end and time. */
+tl_status tl_stream__add_windows(const tl_pipeline *pipeline, const tl_batch *in, const uint32_t *rows, const int64_t *starts, const int64_t *ends, int64_t n, const tl_type *type,
                                  tl_batch **out, tl_error *err);
 tl_status tl_stream__session(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err);
 tl_status tl_stream__union(tl_pipeline *pipeline, const tl_plan *plan, tl_op **inputs, int32_t n, tl_op **out, tl_error *err);

@@ -209,11 +209,17 @@ static tl_status gather(session_op *s, const closing *c, tl_batch **out, tl_erro
     TL_CLEANUP(tl_freep) uint32_t *all = tl_alloc(sizeof *all * (size_t)(c->rows.n + 1));
     if (all == NULL)
         return tl_nomem(err, "sessions");
-    for (int64_t i = 0; i < c->rows.n; i++)
+    bool is_local = s->input->type->fields[s->plan->rowtime].type->kind == TL_TIMESTAMP_LTZ;
+    for (int64_t i = 0; i < c->rows.n; i++) {
         all[i] = (uint32_t)i;
+        if (is_local) {
+            c->starts[i] = tl_sql_to_local_ms(&s->base.pipeline->env, c->starts[i]);
+            c->ends[i] = tl_sql_to_local_ms(&s->base.pipeline->env, c->ends[i]);
+        }
+    }
     TL_TRY(tl_batch_create(s->input->type, c->rows.n, &rows, err));
     TL_TRY(tl_row_buffer_gather(&s->rows, c->rows.refs, c->rows.n, NULL, s->input->type->n_fields, rows, 0, err));
-    TL_TRY(tl_stream__add_windows(rows, all, c->starts, c->ends, c->rows.n, s->base.type, out, err));
+    TL_TRY(tl_stream__add_windows(s->base.pipeline, rows, all, c->starts, c->ends, c->rows.n, s->base.type, out, err));
     for (int64_t i = 0; i < c->rows.n; i++)
         tl_row_buffer_release(&s->rows, c->rows.refs[i]);
     return TL_OK;

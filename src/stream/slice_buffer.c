@@ -178,7 +178,7 @@ tl_status tl_stream__slice_buffer(tl_pipeline *pipeline, const tl_plan *plan, tl
     static const tl_op_ops ops = {slice_next, slice_free};
     const tl_plan *window = window_below(plan->inputs[0]);
     *out = input;
-    if (window == NULL || window->window != TL_WINDOW_TUMBLE || !tl_stream__insert_only(plan->inputs[0]))
+    if (window == NULL || window->window != TL_WINDOW_TUMBLE || !tl_stream__insert_only(plan->inputs[0]) || plan->window_is_local)
         return TL_OK;
     if (window->offset_ms % window->size_ms == 0)
         return TL_OK;

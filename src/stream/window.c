@@ -90,11 +90,12 @@ static tl_status place_row(const tl_plan *plan, placed *p, int64_t row, int64_t 
 static tl_status place_rows(const window_op *w, const tl_batch *batch, int64_t now, placed *p)
 {
     const tl_column *time = batch->cols[w->plan->rowtime];
+    bool is_local = time->type->kind == TL_TIMESTAMP_LTZ; /* windows begin at local times, as people's days do */
     for (int64_t i = 0; i < batch->n_rows; i++) {
-        if (w->by_clock)
-            TL_TRY(place_row(w->plan, p, i, now));
-        else if (!tl_col_is_null(time, i)) /* rows without a time are dropped */
-            TL_TRY(place_row(w->plan, p, i, tl_col_i64(time, i)));
+        if (!w->by_clock && tl_col_is_null(time, i)) /* rows without a time are dropped */
+            continue;
+        int64_t at = w->by_clock ? now : tl_col_i64(time, i);
+        TL_TRY(place_row(w->plan, p, i, is_local ? tl_sql_to_local_ms(&w->base.pipeline->env, at) : at));
     }
     return TL_OK;
 }
@@ -107,8 +108,8 @@ static tl_status times_column(const tl_type *type, const int64_t *values, int64_
     return TL_OK;
 }
 
-tl_status tl_stream__add_windows(const tl_batch *in, const uint32_t *rows, const int64_t *starts, const int64_t *ends, int64_t n, const tl_type *type,
-                                 tl_batch **out, tl_error *err)
+tl_status tl_stream__add_windows(const tl_pipeline *pipeline, const tl_batch *in, const uint32_t *rows, const int64_t *starts, const int64_t *ends,
+                                 int64_t n, const tl_type *type, tl_batch **out, tl_error *err)
 {
     TL_CLEANUP(tl_batch_freep) tl_batch *placed_rows = NULL;
     TL_CLEANUP(tl_batch_freep) tl_batch *result = NULL;
@@ -119,6 +120,11 @@ tl_status tl_stream__add_windows(const tl_batch *in, const uint32_t *rows, const
     TL_TRY(times_column(type->fields[in->n_cols].type, starts, n, 0, &result->cols[in->n_cols], err));
     TL_TRY(times_column(type->fields[in->n_cols + 1].type, ends, n, 0, &result->cols[in->n_cols + 1], err));
     TL_TRY(times_column(type->fields[in->n_cols + 2].type, ends, n, -1, &result->cols[in->n_cols + 2], err));
+    if (type->fields[in->n_cols + 2].type->kind == TL_TIMESTAMP_LTZ) /* an instant; the bounds are local times */
+        for (int64_t i = 0; i < n; i++) {
+            int64_t *time = &((int64_t *)result->cols[in->n_cols + 2]->values)[i];
+            *time = tl_sql_to_utc_ms(&pipeline->env, *time);
+        }
     result->row_kind = TL_STEAL(placed_rows->row_kind);
     result->seq = TL_STEAL(placed_rows->seq);
     *out = TL_STEAL(result);
@@ -132,7 +138,7 @@ static tl_status window_batch(window_op *w, const tl_batch *in, int64_t now, tl_
     if (status != TL_OK)
         (void)tl_nomem(err, "windows");
     if (status == TL_OK)
-        status = tl_stream__add_windows(in, p.rows, p.starts, p.ends, p.n, w->base.type, out, err);
+        status = tl_stream__add_windows(w->base.pipeline, in, p.rows, p.starts, p.ends, p.n, w->base.type, out, err);
     placed_deinit(&p);
     return status;
 }
@@ -162,15 +168,10 @@ static void window_free(tl_op *op)
 
 tl_status tl_stream__window_check(tl_pipeline *pipeline, const tl_plan *plan, bool *by_clock, tl_error *err)
 {
-    const tl_type *time = plan->inputs[0]->type->fields[plan->rowtime].type;
     uint8_t attr = plan->inputs[0]->time_attr[plan->rowtime];
     if (attr == TL_TIME_NONE)
         return tl_error_set(err, TL_E_INVALID,
                             "line %d:%d: The window function requires the timecol '%s' is a time attribute type: a column with a WATERMARK, or PROCTIME()",
-                            (int)plan->line, (int)plan->position, plan->inputs[0]->type->fields[plan->rowtime].name);
-    if (time->kind == TL_TIMESTAMP_LTZ && pipeline->env.zone != NULL)
-        return tl_error_set(err, TL_E_UNSUPPORTED,
-                            "line %d:%d: windows over the TIMESTAMP_LTZ attribute '%s' are aligned to UTC only: SET 'table.local-time-zone' = 'UTC'",
                             (int)plan->line, (int)plan->position, plan->inputs[0]->type->fields[plan->rowtime].name);
     if (plan->slide_ms > 0 && plan->size_ms / plan->slide_ms > WINDOWS_PER_ROW_MAX)
         return tl_error_set(err, TL_E_LIMIT, "line %d:%d: a row would belong to %lld windows; at most %d are possible", (int)plan->line,

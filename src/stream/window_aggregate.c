@@ -140,7 +140,7 @@ static tl_status add_batch(window_agg_op *a, const tl_batch *batch, tl_error *er
     if (status == TL_OK)
         status = tl_acc_inputs_create(&a->calls, batch, &inputs, err);
     for (int64_t i = 0; i < batch->n_rows && status == TL_OK; i++) {
-        int64_t end = tl_col_i64(ends, i);
+        int64_t end = tl_stream__end_of(&a->base, a->plan, ends, i);
         if (end - 1 <= tl_stream__row_watermark(batch, i, a->seen))
             a->late++;
         else if (add_row(a, batch, &k, inputs, i, end) != TL_OK)

@@ -56,13 +56,13 @@ static tl_status add_batch(window_join_op *j, int side, const tl_batch *batch, i
     int64_t n = 0, other = j->inputs[1 - side]->watermark;
     for (int64_t i = 0; i < batch->n_rows; i++) {
         int64_t mark = TL_MAX(j->seen, TL_MIN(tl_stream__row_watermark(batch, i, before), other));
-        if (!tl_col_is_null(ends, i) && tl_col_i64(ends, i) - 1 > mark)
+        if (!tl_col_is_null(ends, i) && tl_stream__end_of(&j->base, j->plan, ends, i) - 1 > mark)
             sel[n++] = (uint32_t)i;
     }
     uint32_t chunk;
     TL_TRY(tl_row_buffer_add(&j->rows[side], batch, sel, n, &chunk, err));
     for (int64_t k = 0; k < n; k++)
-        if (keep_row(j, side, tl_col_i64(ends, sel[k]), (tl_rowref){chunk, (uint32_t)k}) != TL_OK)
+        if (keep_row(j, side, tl_stream__end_of(&j->base, j->plan, ends, sel[k]), (tl_rowref){chunk, (uint32_t)k}) != TL_OK)
             return tl_nomem(err, "join");
     return TL_OK;
 }

@@ -89,18 +89,18 @@ static tl_status add_batch(window_rank_op *r, const tl_batch *batch, tl_error *e
     const tl_column *ends = batch->cols[r->plan->window_end];
     int64_t n = 0, added = 0;
     for (int64_t i = 0; i < batch->n_rows; i++)
-        if (!tl_kind_is_retract(tl_batch_kind(batch, i)) && tl_col_i64(ends, i) - 1 > tl_stream__row_watermark(batch, i, r->seen))
+        if (!tl_kind_is_retract(tl_batch_kind(batch, i)) && tl_stream__end_of(&r->base, r->plan, ends, i) - 1 > tl_stream__row_watermark(batch, i, r->seen))
             sel[n++] = (uint32_t)i;
     uint32_t chunk;
     TL_TRY(tl_row_buffer_add(&r->rows, batch, sel, n, &chunk, err));
     for (int64_t i = 0; i < batch->n_rows; i++) {
         bool adds = added < n && sel[added] == (uint32_t)i;
-        if (!adds && (!tl_kind_is_retract(tl_batch_kind(batch, i)) || tl_col_i64(ends, i) - 1 <= r->seen))
+        if (!adds && (!tl_kind_is_retract(tl_batch_kind(batch, i)) || tl_stream__end_of(&r->base, r->plan, ends, i) - 1 <= r->seen))
             continue;
         tl_ranking *ranking;
         tl_rowref removed;
         tl_key_space space;
-        tl_status status = ranking_of(r, tl_col_i64(ends, i), tl_stream__key(keys, i, &space), &ranking);
+        tl_status status = ranking_of(r, tl_stream__end_of(&r->base, r->plan, ends, i), tl_stream__key(keys, i, &space), &ranking);
         if (status == TL_OK && adds)
             status = add_row(r, ranking, (tl_rowref){chunk, (uint32_t)added++});
         else if (status == TL_OK && tl_ranking_remove(&r->order, ranking, batch, i, &removed))

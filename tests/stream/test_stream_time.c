@@ -64,6 +64,24 @@ static void windows_drop_rows_that_are_late_for_them(void **state)
                       "{\"u\":\"b\",\"f\":\"10:00:50\",\"e\":\"10:01:13\",\"n\":2}\n{\"u\":\"b\",\"f\":\"10:01:30\",\"e\":\"10:01:45\",\"n\":1}\n");
 }
 
+static void windows_of_instants_begin_at_local_times(void **state)
+{
+    (void)state;
+    put_rows("click/1.json", few_clicks);
+    char *script = tl_strf(LAKE "SET 'table.local-time-zone' = 'Asia/Tokyo';"
+                                "CREATE TEMPORARY TABLE late_click (id INT, e AS TO_TIMESTAMP_LTZ(1767250740000 + id * 10000, 3), WATERMARK FOR e AS e)"
+                                " WITH ('connector' = 'filesystem', 'path' = '${DIR}/click', 'format' = 'json');"
+                                "CREATE TABLE days (d STRING, n BIGINT, t STRING) WITH ('bucket' = '-1');"
+                                "INSERT INTO days SELECT CAST(window_start AS STRING), COUNT(*), CAST(window_time AS STRING) FROM TABLE(TUMBLE(TABLE %s,"
+                                " DESCRIPTOR(e), INTERVAL '1' MINUTE, INTERVAL '0' SECOND)) GROUP BY window_start, window_end, window_time;",
+                           "late_click");
+    run(script);
+    tl_free(script);
+    /* 1767250740 is 2026-01-01 06:59:00 UTC, 15:59 in Tokyo; rows come every ten seconds from ten seconds later on. */
+    assert_table("days", "{\"d\":\"2026-01-01 15:59:00.000\",\"n\":5,\"t\":\"2026-01-01 15:59:59.999\"}\n"
+                         "{\"d\":\"2026-01-01 16:00:00.000\",\"n\":1,\"t\":\"2026-01-01 16:00:59.999\"}\n");
+}
+
 static void rankings_keep_the_first_rows(void **state)
 {
     (void)state;
@@ -248,6 +266,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(windows_drop_rows_that_are_late_for_them, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(windows_of_instants_begin_at_local_times, make_root, remove_root),
         cmocka_unit_test_setup_teardown(rankings_keep_the_first_rows, make_root, remove_root),
         cmocka_unit_test_setup_teardown(over_counts_what_came_before, make_root, remove_root),
         cmocka_unit_test_setup_teardown(what_streams_do_not_have_is_named, make_root, remove_root),
