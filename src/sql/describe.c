@@ -96,17 +96,30 @@ static tl_status describe_table(description *d, const tl_sql_table *table)
     return TL_OK;
 }
 
+/** Whether a column has a comment: without any there is no column of comments. */
+static bool has_comments(const tl_sql_object *object, const tl_sql_table *table)
+{
+    for (int32_t i = 0; object != NULL && !object->is_view && i < object->n_columns; i++)
+        if (object->columns[i].comment != NULL)
+            return true;
+    for (int32_t i = 0; object == NULL && i < table->row_type->n_fields; i++)
+        if (table->row_type->fields[i].description != NULL)
+            return true;
+    return false;
+}
+
 tl_status tl_sql__describe(tl_binder *b, const tl_ast *name, const tl_ast *at, tl_reader **out)
 {
     static const char *const names[] = {"name", "type", "null", "key", "extras", "watermark", "comment"};
     if (at->kind == AST_DESCRIBE && strcmp(at->text, "TABLE") != 0)
         return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, at, "DESCRIBE %s is not there", at->text);
-    TL_CLEANUP(tl_result__deinit) tl_result rows = {0};
-    TL_TRY(tl_result__init(&rows, names, TL_ARRAY_LEN(names), b->err));
-    description d = {.rows = &rows, .b = b};
     tl_sql_table *table;
     tl_sql_object *object;
     TL_TRY(tl_bind__table(b, name, NULL, &table, &object));
+    TL_CLEANUP(tl_result__deinit) tl_result rows = {0};
+    TL_TRY(tl_result__init(&rows, names, has_comments(object, table) ? 7 : 6, b->err));
+    TL_TRY(tl_result__make_boolean(&rows, 2, b->err));
+    description d = {.rows = &rows, .b = b};
     TL_TRY(object != NULL ? describe_object(&d, object) : describe_table(&d, table));
     return tl_result__finish(&rows, out, b->err);
 }
