@@ -9,17 +9,17 @@ typedef struct array_private {
     tl_column *col;  /* ref held; NULL for the struct of a batch and the entries of a map */
     void *converted; /* buffer of our own, or NULL */
     const void *buffers[3];
+    struct ArrowArray *children[];
 } array_private;
 
 static void release_array(struct ArrowArray *array)
 {
     for (int64_t i = 0; i < array->n_children; i++) {
         struct ArrowArray *child = array->children[i];
-        if (child != NULL && child->release != NULL)
+        if (child != NULL && child->release != NULL) /* else it was moved, or never filled */
             child->release(child);
         tl_free(child);
     }
-    tl_free(array->children);
     array_private *own = array->private_data;
     tl_column_unref(own->col);
     tl_free(own->converted);
@@ -27,15 +27,20 @@ static void release_array(struct ArrowArray *array)
     array->release = NULL;
 }
 
-/* A node without children yet; `n_children` slots are NULL. */
+/* A node whose children are empty (released) yet. Few allocations, and small ones: batches of one row are exported, too. */
 static tl_status array_node(const tl_column *col, int64_t length, int64_t n_children, struct ArrowArray *out, tl_error *err)
 {
     *out = (struct ArrowArray){0};
-    array_private *own = tl_calloc(1, sizeof *own);
-    struct ArrowArray **children = tl_calloc((size_t)TL_MAX(n_children, 1), sizeof(struct ArrowArray *));
-    if (own == NULL || children == NULL) {
+    array_private *own = tl_calloc(1, sizeof *own + (size_t)n_children * sizeof(own->children[0]));
+    if (own == NULL)
+        return tl_nomem(err, "Arrow array");
+    for (int64_t i = 0; i < n_children; i++) {
+        own->children[i] = tl_calloc(1, sizeof(struct ArrowArray));
+        if (own->children[i] != NULL)
+            continue;
+        while (i-- > 0)
+            tl_free(own->children[i]);
         tl_free(own);
-        tl_free(children);
         return tl_nomem(err, "Arrow array");
     }
     if (col != NULL) {
@@ -47,7 +52,7 @@ static tl_status array_node(const tl_column *col, int64_t length, int64_t n_chil
     out->n_buffers = 1;
     out->buffers = own->buffers;
     out->n_children = n_children;
-    out->children = children;
+    out->children = own->children;
     out->private_data = own;
     out->release = release_array;
     return TL_OK;
@@ -130,27 +135,14 @@ static tl_status export_values(const tl_column *col, struct ArrowArray *out, tl_
 
 static tl_status export_column(const tl_column *col, struct ArrowArray *out, tl_error *err);
 
-static tl_status export_child(const tl_column *col, struct ArrowArray **slot, tl_error *err)
-{
-    struct ArrowArray *child = tl_calloc(1, sizeof *child);
-    if (child == NULL)
-        return tl_nomem(err, "Arrow array");
-    *slot = child;
-    return export_column(col, child, err);
-}
-
-static tl_status export_entries(const tl_column *map, struct ArrowArray **slot, tl_error *err)
+static tl_status export_entries(const tl_column *map, struct ArrowArray *entries, tl_error *err)
 {
     if (map->children[0]->null_count > 0)
         return tl_error_set(err, TL_E_INVALID, "a map with a NULL key cannot be handed to Arrow");
-    struct ArrowArray *entries = tl_calloc(1, sizeof *entries);
-    if (entries == NULL)
-        return tl_nomem(err, "Arrow array");
-    *slot = entries;
     int64_t length = TL_MIN(map->children[0]->length, map->children[1]->length);
     TL_TRY(array_node(NULL, length, 2, entries, err));
-    TL_TRY(export_child(map->children[0], &entries->children[0], err));
-    return export_child(map->children[1], &entries->children[1], err);
+    TL_TRY(export_column(map->children[0], entries->children[0], err));
+    return export_column(map->children[1], entries->children[1], err);
 }
 
 static tl_status export_content(const tl_column *col, struct ArrowArray *out, tl_error *err)
@@ -167,11 +159,11 @@ static tl_status export_content(const tl_column *col, struct ArrowArray *out, tl
     case TL_PHYS_MAP:
         own->buffers[1] = col->offsets;
         out->n_buffers = 2;
-        return col->phys == TL_PHYS_MAP ? export_entries(col, &out->children[0], err)
-                                        : export_child(col->children[0], &out->children[0], err);
+        return col->phys == TL_PHYS_MAP ? export_entries(col, out->children[0], err)
+                                        : export_column(col->children[0], out->children[0], err);
     case TL_PHYS_ROW:
         for (int32_t i = 0; i < col->n_children; i++)
-            TL_TRY(export_child(col->children[i], &out->children[i], err));
+            TL_TRY(export_column(col->children[i], out->children[i], err));
         return TL_OK;
     default:
         return export_values(col, out, err);
@@ -192,7 +184,7 @@ tl_status tl_arrow_export_batch(const tl_batch *batch, struct ArrowArray *out, t
     struct ArrowArray array;
     TL_TRY(array_node(NULL, batch->n_rows, batch->n_cols, &array, err));
     for (int32_t i = 0; i < batch->n_cols; i++) {
-        tl_status status = export_child(batch->cols[i], &array.children[i], err);
+        tl_status status = export_column(batch->cols[i], array.children[i], err);
         if (status != TL_OK) {
             array.release(&array);
             return tl_error_wrap(err, status, "column '%s'", batch->type->fields[i].name);
