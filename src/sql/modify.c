@@ -192,10 +192,8 @@ tl_status tl_sql__truncate(tl_binder *b, const tl_ast *ast)
 {
     tl_sql_table *table;
     TL_TRY(target(b, ast, "TRUNCATE TABLE", &table));
-    tl_reader *nothing;
-    tl_options all = {0};
-    TL_TRY(tl_reader_from_batches(table->row_type, NULL, 0, &nothing, b->err));
-    return tl_exec__write(b->session, table->table, nothing, /* overwrite= */ true, &all, b->err);
+    tl_options every = {0}; /* a partition spec that names all of them */
+    return tl_table_drop_partitions(table->table, &every, 1, b->err);
 }
 
 tl_status tl_sql__analyze(tl_binder *b, const tl_ast *ast)
