@@ -153,6 +153,7 @@ typedef struct rows_seen {
     tl_keys *last; /* one key each */
     tl_keys *min;
     tl_keys *max;
+    tl_fsck__stats stats;
 } rows_seen;
 
 static void rows_seen_deinit(rows_seen *s)
@@ -160,6 +161,7 @@ static void rows_seen_deinit(rows_seen *s)
     tl_keys_free(s->last);
     tl_keys_free(s->min);
     tl_keys_free(s->max);
+    tl_fsck__stats_deinit(&s->stats);
 }
 
 static tl_status key_columns(const tl_table *table, const tl_batch *batch, const tl_column **cols)
@@ -219,6 +221,7 @@ static tl_status see_batch(const tl_table *table, const tl_batch *batch, rows_se
     if (batch->n_rows == 0)
         return TL_OK;
     s->rows += batch->n_rows;
+    tl_fsck__stats_see(&s->stats, batch);
     if (table->n_keys == 0)
         return TL_OK;
     for (int64_t i = 0; i < batch->n_rows; i++) {
@@ -234,6 +237,7 @@ static tl_status see_batch(const tl_table *table, const tl_batch *batch, rows_se
 static tl_status see_file(tl_table *table, const tl_manifest_entry *e, rows_seen *s, tl_error *err)
 {
     TL_TRY(tl_table__check_file(table, e->file, err));
+    TL_TRY(tl_fsck__stats_open(table, e->file, &s->stats, err));
     tl_bucket_read_spec spec = {.with_kinds = true, .with_seq = table->n_keys > 0};
     TL_CLEANUP(tl_reader_freep) tl_reader *reader = NULL;
     TL_TRY(tl_files_read(table->config, tl_bytes_view_of(e->partition), e->bucket, &e->file, 1, &spec, &reader, err));
@@ -313,6 +317,8 @@ static tl_status check_file(tl_fsck__check *c, const tl_manifest_entry *e, bool 
     /* Rows that wait for a bucket are as they came. */
     if (status == TL_OK && table->n_keys > 0 && e->bucket != TL_POSTPONE_BUCKET)
         status = compare_keyed(c, e->file, where, changelog, &s, &cause);
+    if (status == TL_OK)
+        status = tl_fsck__stats_compare(c, &s.stats, where, &cause);
     if (status != TL_OK)
         status = tl_fsck__failed(c, status, &cause, where, err);
     else if (s.rows != e->file->rows)

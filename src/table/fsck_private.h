@@ -11,6 +11,19 @@ typedef struct tl_fsck__check {
     size_t cap;
 } tl_fsck__check;
 
+/** A file's statistics while its rows are seen. */
+typedef struct tl_fsck__stats {
+    bool is_on; /* false: nothing is compared */
+    tl_bounds bounds;
+    int64_t *nulls;  /* of each column */
+    int32_t outside; /* the first column with a value outside of its bounds, plus 1; 0: none */
+} tl_fsck__stats;
+/** Statistics that cannot be decoded are TL_E_CORRUPT. */
+tl_status tl_fsck__stats_open(const tl_table *table, const tl_data_file *file, tl_fsck__stats *out, tl_error *err);
+void tl_fsck__stats_see(tl_fsck__stats *s, const tl_batch *batch);
+tl_status tl_fsck__stats_compare(tl_fsck__check *c, const tl_fsck__stats *s, const char *where, tl_error *err);
+void tl_fsck__stats_deinit(tl_fsck__stats *s);
+
 /** Add a line to the report. */
 tl_status tl_fsck__problem(tl_fsck__check *c, tl_error *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /** *out is true the first time that this name of this kind is asked for. */

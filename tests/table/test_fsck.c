@@ -132,13 +132,37 @@ static void other_deletes(tl_data_file *file)
     file->delete_rows = 1;
 }
 
+static void other_nulls(tl_data_file *file)
+{
+    file->value_stats.null_counts[1] = 1;
+}
+
+/* "x" as the least value of 'v' becomes "y", or the greatest "y" becomes "x": a filter would leave the file out. */
+static void put_byte(tl_bytes row, uint8_t from, uint8_t to)
+{
+    uint8_t *at = memrchr(row.data, from, row.len);
+    assert_non_null(at);
+    *at = to;
+}
+
+static void greater_minimum(tl_data_file *file)
+{
+    put_byte(file->value_stats.min, 'x', 'y');
+}
+
+static void smaller_maximum(tl_data_file *file)
+{
+    put_byte(file->value_stats.max, 'y', 'x');
+}
+
 static void lies_of_a_file_are_found(void **state)
 {
     (void)state;
     static const struct {
         void (*lie)(tl_data_file *file);
         const char *part;
-    } lies[] = {{more_rows, "row"}, {other_sequence, "sequence"}, {other_key, "key"}, {other_deletes, "retracts"}};
+    } lies[] = {{more_rows, "row"}, {other_sequence, "sequence"}, {other_key, "key"}, {other_deletes, "retracts"},
+                {other_nulls, "is NULL in"}, {greater_minimum, "outside of the bounds"}, {smaller_maximum, "outside of the bounds"}};
     for (size_t i = 0; i < TL_ARRAY_LEN(lies); i++) {
         lake l = sound_lake();
         forge(&l, lies[i].lie);
