@@ -1,9 +1,10 @@
 /*
  * The rules of cast.h. Which pairs have one is tested against the reference's answers (tests/types/casts.jsonl).
  *
- * Where the reference surprises, this does as it does: text of digits alone is a day, a millisecond of day or an epoch in units
- * of the precision; binary to VARCHAR(n) and nested values to VARCHAR(n) are not cut. Not so where it is plainly wrong: TIMESTAMP
- * before 1970 to DATE and TIME (its 1.4 gives the day after, and negative times). Where it fails by accident (a decimal that does not fit), the value is NULL, as its cast meant it.
+ * Where the reference surprises, this does as it does: TIMESTAMP to DATE rounds towards 1970 (case evolution-casts: its 1.4 reads
+ * 1969-07-20 20:17 as 1969-07-21); text of digits alone is a day, a millisecond of day or an epoch in units of the precision;
+ * binary to VARCHAR(n) and nested values to VARCHAR(n) are not cut. Not so where it gives what is no value: times before 1970 are
+ * negative there, and a decimal that does not fit makes it fail; here it is NULL, as its cast meant it.
  */
 #include "types/cast.h"
 
@@ -165,7 +166,7 @@ static void put_timestamp(cast *c, int64_t i, int64_t millis, int32_t nanos)
 
 static tl_status stamps_to(cast *c)
 {
-    bool cut = c->from->type->precision > c->to->precision;
+    bool local = c->from->type->kind == TL_TIMESTAMP_LTZ, cut = c->from->type->precision > c->to->precision;
     for (int64_t i = 0; i < c->from->length; i++) {
         if (tl_col_is_null(c->from, i))
             continue;
@@ -174,7 +175,7 @@ static tl_status stamps_to(cast *c)
         tl_convert_timestamp_at(c->from, i, &millis, &nanos);
         int64_t days = millis / MILLIS_PER_DAY, rest = millis % MILLIS_PER_DAY;
         if (rest < 0) {
-            days--;
+            days -= local;
             rest += MILLIS_PER_DAY;
         }
         switch (c->to->kind) {

@@ -7,7 +7,7 @@ One line for each pair of types: {"from","to","implicit","explicit"} say whether
 explicit casts; with "in" and "out": values under the old type and what the new one reads, {"fails": MESSAGE} where reading
 fails. Every value lies in a partition of its own, so that a failure is told for it alone.
 
-By hand: TIMESTAMP before 1970 to DATE and TIME, where the reference gives the day after and negative times.
+By hand: TIMESTAMP before 1970 to TIME, where the reference gives negative times.
 """
 import json, os, shutil, subprocess, sys, tempfile
 
