@@ -202,7 +202,7 @@ def main():
     first = int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(10**9)
     count = int(sys.argv[4]) if len(sys.argv) > 4 else 100
     work = tempfile.mkdtemp(prefix="merge-random-")
-    refused = 0
+    refused = overflows = 0
     for seed in range(first, first + count):
         rng = random.Random(seed)
         schema, kinds, unordered, columns = table(rng)
@@ -221,6 +221,9 @@ def main():
             wanted = oracle.run("read %s db.t" % warehouse)
         run = subprocess.run([dump, work + "/schema.json", work + "/rows.jsonl"], capture_output=True, text=True)
         got = run.stdout.splitlines() if run.returncode == 0 else None
+        if wanted is not None and run.returncode == 1 and " does not fit " in run.stderr:
+            overflows += 1  # the reference wraps
+            continue
         if run.returncode not in (0, 1) or (wanted is None) != (got is None) or \
                 (wanted is not None and canonical(wanted, unordered) != canonical(got, unordered)):
             print("seed %d differs; files in %s\n%s" % (seed, work, run.stderr.strip()))
@@ -229,7 +232,7 @@ def main():
             return 1
         refused += wanted is None
     shutil.rmtree(work)
-    print("%d tables from seed %d alike, %d of them refused by both" % (count, first, refused))
+    print("%d tables from seed %d alike, %d of them refused by both; %d sums or products run over" % (count - overflows, first, refused, overflows))
     return 0
 
 
