@@ -127,7 +127,7 @@ class Differs(Exception):
 
 def is_cast(error):
     """A value that is no value of the new type: the reference casts as late as it can, and so may not meet it."""
-    return any(part in error for part in ("cast value", "cannot be read as", "For input string", "could not be parsed", "Cannot parse", "NullPointer"))
+    return any(part in error for part in ("cast value", "annot cast from type", "cannot be read as", "For input string", "could not be parsed", "Cannot parse", "NullPointer"))
 
 
 class History:
@@ -327,7 +327,7 @@ class History:
             words += ["--columns", "schema_id,level,record_count,min_key,max_key,null_value_counts,min_value_stats,max_value_stats"]
         elif kind < 0.9 and latest > 1:
             a = rng.randint(1, latest - 1)
-            words += ["--option", "incremental-between=%d,%d" % (a, rng.randint(a + 1, latest))]
+            words += ["--kinds", "--option", "incremental-between=%d,%d" % (a, rng.randint(a + 1, latest))]
         elif kind < 0.95 and latest > 0:
             words = ["changelog", self.warehouse, self.table]
         self.same(words)
