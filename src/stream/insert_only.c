@@ -22,6 +22,14 @@ static bool scan_adds(const tl_sql_table *table)
     return tl_table_schema_of(table->table)->n_primary_keys == 0 || (engine != NULL && strcmp(engine, "first-row") == 0);
 }
 
+/* Deduplication by processing time: the first row of a partition stays for ever. */
+static bool keeps_first_to_come(const tl_plan *plan)
+{
+    const tl_over *over = &plan->over[0];
+    return plan->rank_from == 1 && plan->rank_to == 1 && over->n_order == 1 && !over->order[0].descending &&
+           plan->inputs[0]->time_attr[over->order[0].column] == TL_TIME_PROCTIME;
+}
+
 bool tl_stream__rows_are_changes(const tl_sql_table *table)
 {
     return strstr(table->name, "$audit_log") != NULL || strstr(table->name, "$binlog") != NULL;
@@ -76,7 +84,7 @@ bool tl_stream__insert_only(const tl_plan *plan)
     case TL_PLAN_AGGREGATE:
         return plan->by_window || (plan->n_calls == 0 && tl_stream__insert_only(plan->inputs[0])); /* DISTINCT */
     case TL_PLAN_RANK:
-        return plan->by_window;
+        return plan->by_window || (keeps_first_to_come(plan) && tl_stream__insert_only(plan->inputs[0]));
     case TL_PLAN_JOIN:
         if (plan->by_window)
             return true;
