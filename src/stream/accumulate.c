@@ -135,7 +135,7 @@ static tl_status append_sum(const tl_agg_call *call, const tl_accumulator *acc, 
     }
 }
 
-tl_status tl_acc_append(const tl_acc_calls *calls, int32_t c, const tl_accumulator *acc, tl_builder *builder, tl_error *err)
+tl_status tl_acc_append(const tl_acc_calls *calls, int32_t c, tl_accumulator *acc, tl_builder *builder, tl_error *err)
 {
     const tl_agg_call *call = &calls->calls[c];
     const tl_type *arg = call->n_args > 0 && call->kind != TL_AGG_GROUPING ? calls->input->fields[call->args[0]].type : NULL;

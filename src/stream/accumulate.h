@@ -37,7 +37,7 @@ tl_status tl_acc_check(const tl_acc_calls *calls, tl_error *err);
 /** Add row `i` (delta 1) or take it back (-1); `accs` has one accumulator per call, zero-initialised. */
 tl_status tl_acc_add(const tl_acc_calls *calls, tl_accumulator *accs, const tl_acc_input *inputs, int64_t i, int64_t delta);
 /** Append the value of call `c` to a builder of its type. */
-tl_status tl_acc_append(const tl_acc_calls *calls, int32_t c, const tl_accumulator *acc, tl_builder *builder, tl_error *err);
+tl_status tl_acc_append(const tl_acc_calls *calls, int32_t c, tl_accumulator *acc, tl_builder *builder, tl_error *err);
 /** Append the text of JSON_ARRAYAGG or JSON_OBJECTAGG over the values in a bag (json_agg.c). */
 tl_status tl_acc_append_json(const tl_acc_calls *calls, const tl_agg_call *call, const tl_value_bag *bag, tl_builder *builder, tl_error *err);
 /** Frees what the accumulators hold, not the array. */

@@ -102,7 +102,7 @@ static tl_status append_lag(over_op *o, const partition *p, const tl_agg_call *c
     return call->n_args > 1 ? tl_builder_copy(builder, tl_row_buffer_column(&o->rows, row, call->args[1]), row.row) : tl_builder_null(builder);
 }
 
-static tl_status give(over_op *o, const partition *p, tl_rowref row, tl_error *err)
+static tl_status give(over_op *o, partition *p, tl_rowref row, tl_error *err)
 {
     for (int32_t c = 0; c < o->calls.n; c++) {
         const tl_agg_call *call = &o->calls.calls[c];

@@ -114,6 +114,24 @@ static tl_status keep_arrivals(tl_value_bag *bag, tl_bag_value *value, int64_t w
     return TL_OK;
 }
 
+static bool is_further(const tl_bag_value *value, const tl_bag_value *than, bool greatest)
+{
+    int order = tl_bytes_compare(tl_bytes_view_of(value->order), tl_bytes_view_of(than->order));
+    return greatest ? order > 0 : order < 0;
+}
+
+/* A value has got another count. */
+static void note_extremes(tl_value_bag *bag, const tl_bag_value *value)
+{
+    for (int greatest = 0; greatest < 2; greatest++) {
+        const tl_bag_value **known = &bag->extremes[greatest];
+        if (value == *known && value->count <= 0)
+            *known = NULL;
+        else if (*known != NULL && value->count > 0 && is_further(value, *known, greatest))
+            *known = value;
+    }
+}
+
 tl_status tl_value_bag_add(tl_value_bag *bag, tl_bytes_view order, tl_bytes_view row, int64_t delta, int64_t *was, int64_t *now)
 {
     if ((bag->n + 1) * 4 > bag->cap * 3)
@@ -126,6 +144,7 @@ tl_status tl_value_bag_add(tl_value_bag *bag, tl_bytes_view order, tl_bytes_view
     *was = value->count;
     value->count += delta;
     *now = value->count;
+    note_extremes(bag, value);
     if (bag->ordered)
         TL_TRY(keep_arrivals(bag, value, *was));
     if (value->count == 0)
@@ -159,17 +178,17 @@ tl_status tl_value_bag_list(const tl_value_bag *bag, tl_bag_item **out, size_t *
     return TL_OK;
 }
 
-const tl_bag_value *tl_value_bag_extreme(const tl_value_bag *bag, bool greatest)
+const tl_bag_value *tl_value_bag_extreme(tl_value_bag *bag, bool greatest)
 {
+    if (bag->extremes[greatest] != NULL)
+        return bag->extremes[greatest];
     const tl_bag_value *best = NULL;
     for (size_t i = 0; i < bag->cap; i++) {
         const tl_bag_value *value = bag->entries[i].value;
-        if (value == NULL || value->count <= 0)
-            continue;
-        int order = best == NULL ? 0 : tl_bytes_compare(tl_bytes_view_of(value->order), tl_bytes_view_of(best->order));
-        if (best == NULL || (greatest ? order > 0 : order < 0))
+        if (value != NULL && value->count > 0 && (best == NULL || is_further(value, best, greatest)))
             best = value;
     }
+    bag->extremes[greatest] = best;
     return best;
 }
 

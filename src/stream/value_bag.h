@@ -25,6 +25,8 @@ typedef struct tl_value_bag {
     struct tl_bag_entry *entries; /* hash table */
     size_t cap, n;
     int64_t next_arrival;
+    /* The least and the greatest value, where they are known: a search through all is needed only after one of them went. */
+    const tl_bag_value *extremes[2];
     bool ordered; /* the order of equal values counts: LISTAGG of a, b, a is no "aab". A retraction takes the oldest */
 } tl_value_bag;
 
@@ -34,7 +36,7 @@ tl_status tl_value_bag_add(tl_value_bag *bag, tl_bytes_view order, tl_bytes_view
 /** Values with a positive count, in order of arrival (tl_free); an ordered bag gives each row, others each value. */
 tl_status tl_value_bag_list(const tl_value_bag *bag, tl_bag_item **out, size_t *n);
 /** The least or greatest value with a positive count; NULL if there is none. */
-const tl_bag_value *tl_value_bag_extreme(const tl_value_bag *bag, bool greatest);
+const tl_bag_value *tl_value_bag_extreme(tl_value_bag *bag, bool greatest);
 /** The first or last to arrive with a positive count; NULL if there is none. */
 const tl_bag_value *tl_value_bag_end(const tl_value_bag *bag, bool last);
 

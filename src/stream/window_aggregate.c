@@ -157,7 +157,7 @@ static tl_status append_groups(window_agg_op *a, const window_end *w, tl_builder
 {
     int32_t n_group = a->plan->n_group;
     for (int64_t i = 0; i < w->n; i++) {
-        const window_group *g = w->list[i];
+        window_group *g = w->list[i];
         if (g->rows <= 0) /* all of its rows were taken back */
             continue;
         TL_TRY(tl_binary_row_read(g->key, a->key_type, false, builders, err));

@@ -241,6 +241,18 @@ static void ordered_bags_remember_each_arrival(void **state)
         for (size_t i = 0; i < n; i++)
             assert_int_equal(items[i].value->row.data[0], model[i]);
         tl_free(items);
+        if (round % 3 == 0) { /* sometimes asked, so that known and forgotten extremes both occur */
+            uint8_t least = 255, greatest = 0;
+            for (size_t i = 0; i < n_model; i++) {
+                least = TL_MIN(least, model[i]);
+                greatest = TL_MAX(greatest, model[i]);
+            }
+            for (int k = 0; k < 2; k++) {
+                const tl_bag_value *extreme = tl_value_bag_extreme(&bag, k == 1);
+                assert_int_equal(extreme == NULL, n_model == 0);
+                assert_true(extreme == NULL || extreme->row.data[0] == (k == 1 ? greatest : least));
+            }
+        }
         const tl_bag_value *first = tl_value_bag_end(&bag, false), *last = tl_value_bag_end(&bag, true);
         assert_int_equal(first == NULL, n_model == 0);
         if (n_model > 0) {
