@@ -1,7 +1,7 @@
 /*
  * Checking a table: everything that a snapshot names is opened and compared with its metadata: sizes, counts, key ranges, key
- * order, sequence numbers, retracts, levels that overlap, index files. A problem is a line of the report; only what keeps the check itself
- * from running is an error.
+ * order, statistics, sequence numbers, retracts, levels that overlap, index files, changelogs. A problem is a line of the report;
+ * only what keeps the check itself from running is an error.
  */
 #include "table/fsck_private.h"
 
@@ -481,6 +481,8 @@ tl_status tl_table_fsck(tl_table *table, bool all, tl_fsck_report *out, tl_error
     tl_fsck_report report = {0};
     tl_fsck__check c = {.table = table, .report = &report};
     tl_status status = check_all(&c, all, err);
+    if (status == TL_OK && all)
+        status = tl_fsck__check_changes(&c, err);
     tl_map_deinit(&c.seen);
     if (status != TL_OK) {
         tl_fsck_report_deinit(&report);

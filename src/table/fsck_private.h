@@ -31,6 +31,8 @@ tl_status tl_fsck__first_time(tl_fsck__check *c, const char *kind, const char *n
 /** A failure to read as a problem of the table, unless memory ran out or the feature is not there. */
 tl_status tl_fsck__failed(tl_fsck__check *c, tl_status status, const tl_error *cause, const char *what, tl_error *err);
 tl_status tl_fsck__check_size(tl_fsck__check *c, const char *path, const char *name, int64_t bytes, tl_error *err);
+/** The changelog of all snapshots leads from each state to the next, where it tells everything. */
+tl_status tl_fsck__check_changes(tl_fsck__check *c, tl_error *err);
 /** Index files of the snapshot, whose live data files are given. */
 tl_status tl_fsck__check_indexes(tl_fsck__check *c, const tl_snapshot *snap, const tl_entries *live, tl_error *err);
 

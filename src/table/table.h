@@ -285,7 +285,8 @@ typedef struct tl_fsck_report {
     char **problems;
     size_t n_problems;
 } tl_fsck_report;
-/** Every manifest and file of the latest snapshot (`all`: of all): counts, sizes, key ranges and order, sequence numbers, levels. */
+/** Every manifest and file of the latest snapshot (`all`: of all): counts, sizes, statistics, key ranges and order, sequence
+    numbers, levels, index files; `all`: that the changelog leads from each state to the next, too. */
 tl_status tl_table_fsck(tl_table *table, bool all, tl_fsck_report *out, tl_error *err);
 void tl_fsck_report_deinit(tl_fsck_report *report);
 

@@ -501,7 +501,7 @@ static void assert_cleaned(world *w, tl_fs *fs)
     tl_orphans_free(orphans, n);
     assert_state(catalog, NULL, NULL, &w->next, w->where);
     assert_snapshots(w, table, catalog, w->latest);
-    assert_sound(table, /* all= */ true, w->where);
+    assert_sound(table, /* all= */ removes(w), w->where);
     if (w->has_tag && script[w->step] != STEP_DROP_TAG)
         assert_tag(w, catalog, tl_table_path(table), &w->tagged, /* must= */ true);
     if (w->has_branch && script[w->step] != STEP_DROP_BRANCH)

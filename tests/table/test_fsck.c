@@ -171,6 +171,41 @@ static void lies_of_a_file_are_found(void **state)
     }
 }
 
+/* A compaction whose changes are not committed: the table is right, but nobody who follows it will learn of them. */
+static void changes_that_are_not_told_are_found(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"bucket=1,changelog-producer=lookup", "bucket=1,changelog-producer=full-compaction"};
+    for (int i = 0; i < 4; i++) {
+        lake l = memory_lake();
+        bool loses = i % 2 == 1;
+        tl_error err;
+        create(&l, "t", "k INT NOT NULL, v STRING", "k", NULL, options[i / 2]);
+        tl_table *table = open_table(&l, "t");
+        put_as(table, "u", 1, "{'k':1,'v':'a'}\n{'k':2,'v':'b'}", /* full= */ true);
+        tl_commit_messages messages = prepared(table, "{'k':2,'v':'c'}\n{'k':5,'v':'d'}", /* full= */ true);
+        tl_commit_message *m = &messages.items[0];
+        assert_true(m->compact_changelog.n > 0);
+        for (size_t f = 0; loses && f < m->compact_changelog.n; f++)
+            tl_data_file_unref(m->compact_changelog.items[f]);
+        if (loses)
+            m->compact_changelog.n = 0;
+        tl_commit_spec spec = batch_commit("u", 2);
+        tl_commit_result result = {0};
+        assert_ok(tl_table_commit(table, &spec, &messages, &result, &err), &err);
+        if (loses)
+            assert_problem(&l, "do not lead");
+        else
+            assert_sound(table);
+        tl_commit_messages_deinit(&messages);
+        put_as(table, "u", 3, "{'_kind':'-D','k':1,'v':'a'}", /* full= */ true);
+        if (!loses)
+            assert_sound(table);
+        tl_table_free(table);
+        close_lake(&l);
+    }
+}
+
 static void a_damaged_manifest_is_found(void **state)
 {
     (void)state;
@@ -194,6 +229,7 @@ int main(void)
         cmocka_unit_test(a_missing_data_file_is_found),
         cmocka_unit_test(a_file_of_another_size_is_found),
         cmocka_unit_test(lies_of_a_file_are_found),
+        cmocka_unit_test(changes_that_are_not_told_are_found),
         cmocka_unit_test(a_damaged_manifest_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
