@@ -4,6 +4,7 @@
 
 #include "support/test.h"
 #include "types/builder.h"
+#include "types/variant.h"
 
 static inline const tl_type *test_type(const char *text)
 {
@@ -38,9 +39,26 @@ static inline size_t test_random_text(uint64_t *rng, bool zeros, uint8_t out[32]
 
 static inline void test_random_value(tl_builder *builder, const tl_type *type, int null_percent, uint64_t *rng);
 
+/* Arrays, objects and numbers, as their two parts. */
+static inline void test_random_variant(tl_builder *builder, uint64_t *rng)
+{
+    char json[128];
+    tl_buf value = {0}, metadata = {0};
+    tl_error err;
+    uint64_t r = test_random(rng);
+    snprintf(json, sizeof json, r % 3 == 0 ? "[%lld,null,\"%lld\"]" : r % 3 == 1 ? "{\"b\":%lld,\"a\":{\"c\":%lld.5}}" : "\"%lld %lld\"",
+             (long long)test_random_int(rng), (long long)(r % 1000));
+    assert_ok(tl_variant_from_json((tl_bytes_view){(const uint8_t *)json, strlen(json)}, &value, &metadata, &err), &err);
+    assert_int_equal(tl_builder_bytes(tl_builder_child(builder, 0), value.data, value.len), TL_OK);
+    assert_int_equal(tl_builder_bytes(tl_builder_child(builder, 1), metadata.data, metadata.len), TL_OK);
+    assert_int_equal(tl_builder_end(builder), TL_OK);
+    tl_buf_deinit(&value);
+    tl_buf_deinit(&metadata);
+}
+
 static inline void test_random_nested(tl_builder *builder, const tl_type *type, int null_percent, uint64_t *rng)
 {
-    bool row = type->kind == TL_ROW || type->kind == TL_VARIANT;
+    bool row = type->kind == TL_ROW;
     int count = row ? 1 : (int)(test_random(rng) % 4);
     for (int k = 0; k < count; k++)
         for (int32_t c = 0; c < type->n_fields; c++)
@@ -98,6 +116,9 @@ static inline void test_random_value(tl_builder *builder, const tl_type *type, i
     case TL_VARBINARY:
     case TL_BLOB:
         status = tl_builder_bytes(builder, text, test_random_text(rng, /* zeros= */ true, text));
+        break;
+    case TL_VARIANT:
+        test_random_variant(builder, rng);
         break;
     default:
         test_random_nested(builder, type, null_percent, rng);

@@ -93,7 +93,7 @@ static const char *const every_type[] = {
     "ROW<a INT NOT NULL, b ARRAY<ROW<x BOOLEAN, y TIMESTAMP(9)>>, c MAP<DATE NOT NULL, DOUBLE>> NOT NULL",
     "ARRAY<MAP<INT NOT NULL, ROW<f FLOAT, g ARRAY<BYTES>>>>",
     "BLOB",
-    "VARIANT", /* cannot be read from text: last */
+    "VARIANT",
 };
 
 #endif
