@@ -139,7 +139,7 @@ static char *line_of(const tl_batch *batch, int64_t i, int32_t n_cols)
         assert_int_equal(tl_text_append_json(&buf, batch->cols[c], i), TL_OK);
         assert_int_equal(tl_buf_append_byte(&buf, ' '), TL_OK);
     }
-    char *text = strndup((const char *)buf.data, buf.len);
+    char *text = strndup(buf.data == NULL ? "" : (const char *)buf.data, buf.len);
     tl_buf_deinit(&buf);
     return text;
 }
