@@ -191,7 +191,7 @@ const cli_command cli_commands[] = {
      cmd_branch_rename},
     {"branch fast-forward", care_group, "DB.TABLE NAME", 2, 2, "make the table what a branch of it is",
      "From the branch's first snapshot on the table's snapshots, schemas and tags are replaced by the branch's.",
-     "  tidelake branch fast-forward db.t trial", NULL, cmd_branch_fast_forward},
+     "  tidelake branch fast-forward db.t draft", NULL, cmd_branch_fast_forward},
     {"consumer set", care_group, "DB.TABLE ID NEXT", 3, 3, "keep snapshots from NEXT on for the streaming reader ID",
      "Expiry keeps what a consumer has not read. A reader goes on there with --option consumer-id=ID.", "  tidelake consumer set db.t report 5",
      NULL, cmd_consumer_set},

@@ -151,8 +151,6 @@ static void features_that_are_not_there_are_named(void **state)
     static const struct {
         const char *columns, *keys, *partition, *options, *feature;
     } cases[] = {
-        {KV, "k", NULL, "bucket=-2", "postpone"},
-        {"p INT, k INT, v INT", "k", "p", "bucket=-1", "cross-partition"},
         {KV, NULL, NULL, "row-tracking.enabled=true", "row tracking"},
         {KV, "k", NULL, "bucket=1,changelog.num-retained.min=100", "changelog"},
     };
