@@ -6,8 +6,8 @@
  * interval longer. So what has come out by a commit does not depend on which side was read first, and a restart, which reads both
  * sides anew, finds the same rows still waiting.
  */
-#include "base/map.h"
 #include "stream/pairs.h"
+#include "stream/partitions.h"
 #include "stream/time_heap.h"
 
 typedef struct kept_row {
@@ -145,22 +145,6 @@ static void meeting_deinit(meeting *m)
     tl_free(m->passes);
 }
 
-static tl_status key_of(interval_op *j, const tl_keys *keys, int64_t i, key_state **out)
-{
-    tl_key_space space;
-    tl_bytes_view key = tl_stream__key(keys, i, &space);
-    *out = tl_map_get(&j->keys, key.data, key.len);
-    if (*out != NULL)
-        return TL_OK;
-    *out = tl_calloc(1, sizeof **out);
-    if (*out == NULL)
-        return TL_E_NOMEM;
-    if (tl_map_put(&j->keys, key.data, key.len, *out, NULL) == TL_OK)
-        return TL_OK;
-    tl_free(*out);
-    return TL_E_NOMEM;
-}
-
 static int32_t time_column(const interval_op *j, int side)
 {
     return side == 0 ? j->plan->left_time : j->plan->right_time;
@@ -195,7 +179,8 @@ static tl_status find_meetings(interval_op *j, meeting *m, int side, const tl_ba
     const tl_column *time = batch->cols[time_column(j, side)];
     for (int64_t i = 0; i < batch->n_rows; i++) {
         m->starts[i] = m->pairs.sides[0].n;
-        if (key_of(j, keys, i, &m->keys[i]) != TL_OK)
+        m->keys[i] = tl_partition_of(&j->keys, keys, i, sizeof(key_state));
+        if (m->keys[i] == NULL)
             return tl_nomem(err, "join");
         if (tl_col_is_null(time, i) || tl_stream__has_null(batch, columns, j->plan->n_keys, i))
             continue;
@@ -271,11 +256,18 @@ static tl_status compact(interval_op *j, int side, tl_error *err)
     return tl_row_buffer_compact(&j->rows[side], refs, n, err);
 }
 
-static void key_free(key_state *key)
+static void key_free(void *state)
 {
+    key_state *key = state;
     tl_free(key->sides[0].rows);
     tl_free(key->sides[1].rows);
     tl_free(key);
+}
+
+static bool key_is_empty(const void *state)
+{
+    const key_state *key = state;
+    return key->sides[0].n + key->sides[1].n == 0;
 }
 
 /* Keys without rows have no timer either; they are forgotten when they are most of all. */
@@ -283,26 +275,7 @@ static tl_status forget_keys(interval_op *j, tl_error *err)
 {
     if (j->keys.count < 4096 || j->timers.n > j->keys.count / 4)
         return TL_OK;
-    tl_map kept = {0};
-    size_t pos = 0;
-    tl_bytes_view name;
-    void *value;
-    while (tl_map_next(&j->keys, &pos, &name, &value)) {
-        const key_state *key = value;
-        if (key->sides[0].n + key->sides[1].n > 0 && tl_map_put(&kept, name.data, name.len, value, NULL) != TL_OK) {
-            tl_map_deinit(&kept);
-            return tl_nomem(err, "join");
-        }
-    }
-    pos = 0;
-    while (tl_map_next(&j->keys, &pos, NULL, &value)) {
-        key_state *key = value;
-        if (key->sides[0].n + key->sides[1].n == 0)
-            key_free(key);
-    }
-    tl_map_deinit(&j->keys);
-    j->keys = kept;
-    return TL_OK;
+    return tl_partitions_forget(&j->keys, key_is_empty, key_free) == TL_OK ? TL_OK : tl_nomem(err, "join");
 }
 
 static tl_status settle(interval_op *j, tl_batch **out, tl_error *err)
@@ -354,11 +327,7 @@ static tl_status interval_next(tl_op *op, tl_batch **out, tl_op_state *state, tl
 static void interval_free(tl_op *op)
 {
     interval_op *j = (interval_op *)op;
-    size_t pos = 0;
-    void *key;
-    while (tl_map_next(&j->keys, &pos, NULL, &key))
-        key_free(key);
-    tl_map_deinit(&j->keys);
+    tl_partitions_deinit(&j->keys, key_free);
     for (int s = 0; s < 2; s++) {
         tl_stream__op_free(j->inputs[s]);
         tl_row_buffer_deinit(&j->rows[s]);

@@ -8,9 +8,8 @@
  *
  * Memory: rows that wait and, with a lower bound, rows in the frame; one set of accumulators per partition.
  */
-#include "base/map.h"
 #include "stream/accumulate.h"
-#include "stream/keys.h"
+#include "stream/partitions.h"
 #include "stream/row_buffer.h"
 #include "stream/time_heap.h"
 
@@ -117,20 +116,9 @@ static tl_status give(over_op *o, partition *p, tl_rowref row, tl_error *err)
     return o->bounded || o->by_count ? TL_OK : tl_ref_list_add(&o->gone, &row, 1);
 }
 
-static tl_status partition_of(over_op *o, const tl_keys *keys, int64_t i, partition **out)
+static partition *partition_of(over_op *o, const tl_keys *keys, int64_t i)
 {
-    tl_key_space space;
-    tl_bytes_view key = tl_stream__key(keys, i, &space);
-    *out = tl_map_get(&o->partitions, key.data, key.len);
-    if (*out != NULL)
-        return TL_OK;
-    *out = tl_calloc(1, sizeof **out + sizeof(tl_accumulator) * (size_t)o->calls.n);
-    if (*out == NULL)
-        return TL_E_NOMEM;
-    if (tl_map_put(&o->partitions, key.data, key.len, *out, NULL) == TL_OK)
-        return TL_OK;
-    tl_free(*out);
-    return TL_E_NOMEM;
+    return tl_partition_of(&o->partitions, keys, i, sizeof(partition) + sizeof(tl_accumulator) * (size_t)o->calls.n);
 }
 
 /* ---- time ---- */
@@ -205,8 +193,9 @@ static tl_status add_row(over_op *o, const tl_batch *batch, const tl_keys *keys,
     int64_t mark = tl_stream__row_watermark(batch, i, o->seen);
     if (mark > o->seen && !o->by_clock)
         TL_TRY(advance(o, mark, err));
-    partition *p;
-    TL_TRY(partition_of(o, keys, i, &p));
+    partition *p = partition_of(o, keys, i);
+    if (p == NULL)
+        return TL_E_NOMEM;
     const tl_column *time = batch->cols[o->time_column];
     if (o->by_clock) {
         TL_TRY(enter(o, p, now, row));
@@ -236,8 +225,9 @@ static tl_status add_batch(over_op *o, const tl_batch *batch, tl_error *err)
     if (!o->by_clock || o->by_rows || !o->bounded)
         return TL_OK;
     for (int64_t i = 0; i < batch->n_rows; i++) { /* a frame by range of the clock: the batch's rows have one time */
-        partition *p;
-        TL_TRY(partition_of(o, keys, i, &p));
+        partition *p = partition_of(o, keys, i);
+        if (p == NULL)
+            return TL_E_NOMEM;
         TL_TRY(give(o, p, (tl_rowref){chunk, (uint32_t)i}, err));
     }
     return TL_OK;

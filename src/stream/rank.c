@@ -7,8 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "base/map.h"
-#include "stream/keys.h"
+#include "stream/partitions.h"
 #include "stream/ranking.h"
 
 typedef struct partition {
@@ -41,8 +40,9 @@ typedef struct rank_op {
 
 /* ---- partitions ---- */
 
-static void partition_free(partition *p)
+static void partition_free(void *state)
 {
+    partition *p = state;
     tl_free(p->ranking.rows);
     tl_free(p->old);
     tl_free(p);
@@ -74,22 +74,6 @@ static tl_status touch(rank_op *r, partition *p)
     p->touched = true;
     r->touched[r->n_touched++] = p;
     return TL_OK;
-}
-
-static tl_status partition_of(rank_op *r, const tl_keys *keys, int64_t i, partition **out)
-{
-    tl_key_space space;
-    tl_bytes_view key = tl_stream__key(keys, i, &space);
-    *out = tl_map_get(&r->partitions, key.data, key.len);
-    if (*out != NULL)
-        return TL_OK;
-    *out = tl_calloc(1, sizeof **out);
-    if (*out == NULL)
-        return TL_E_NOMEM;
-    if (tl_map_put(&r->partitions, key.data, key.len, *out, NULL) == TL_OK)
-        return TL_OK;
-    tl_free(*out);
-    return TL_E_NOMEM;
 }
 
 /* ---- rows in ---- */
@@ -224,8 +208,8 @@ static tl_status apply_batch(rank_op *r, const tl_batch *batch, changes *out, tl
     uint32_t chunk;
     TL_TRY(tl_row_buffer_add(&r->rows, batch, sel, n, &chunk, err));
     for (int64_t i = 0; i < batch->n_rows; i++) {
-        partition *p;
-        tl_status status = partition_of(r, keys, i, &p);
+        partition *p = tl_partition_of(&r->partitions, keys, i, sizeof *p);
+        tl_status status = p == NULL ? TL_E_NOMEM : TL_OK;
         if (status == TL_OK)
             status = tl_kind_is_retract(tl_batch_kind(batch, i)) ? take_row(r, p, batch, i) : add_row(r, p, (tl_rowref){chunk, (uint32_t)added++});
         if (status == TL_OK && r->plan->each_change)
@@ -300,11 +284,7 @@ static tl_status rank_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_err
 static void rank_free(tl_op *op)
 {
     rank_op *r = (rank_op *)op;
-    size_t pos = 0;
-    void *p;
-    while (tl_map_next(&r->partitions, &pos, NULL, &p))
-        partition_free(p);
-    tl_map_deinit(&r->partitions);
+    tl_partitions_deinit(&r->partitions, partition_free);
     tl_row_buffer_deinit(&r->rows);
     tl_free(r->touched);
     tl_free(r->gone.refs);

@@ -6,8 +6,7 @@
  * A row's window is [time, time + gap]; it merges with every open session that it touches, ends included. A row is late if its
  * merged session is over already.
  */
-#include "base/map.h"
-#include "stream/keys.h"
+#include "stream/partitions.h"
 #include "stream/row_buffer.h"
 #include "stream/time_heap.h"
 
@@ -103,22 +102,6 @@ static tl_status session_of(session_op *s, partition *p, int64_t time, int64_t w
     return TL_OK;
 }
 
-static tl_status partition_of(session_op *s, const tl_keys *keys, int64_t i, partition **out)
-{
-    tl_key_space space;
-    tl_bytes_view key = tl_stream__key(keys, i, &space);
-    *out = tl_map_get(&s->partitions, key.data, key.len);
-    if (*out != NULL)
-        return TL_OK;
-    *out = tl_calloc(1, sizeof **out);
-    if (*out == NULL)
-        return TL_E_NOMEM;
-    if (tl_map_put(&s->partitions, key.data, key.len, *out, NULL) == TL_OK)
-        return TL_OK;
-    tl_free(*out);
-    return TL_E_NOMEM;
-}
-
 /* ---- rows in ---- */
 
 static tl_status add_batch(session_op *s, const tl_batch *batch, tl_error *err)
@@ -138,9 +121,9 @@ static tl_status add_batch(session_op *s, const tl_batch *batch, tl_error *err)
     TL_TRY(tl_row_buffer_add(&s->rows, batch, sel, n, &chunk, err));
     for (int64_t k = 0; k < n; k++) {
         tl_rowref ref = {chunk, (uint32_t)k};
-        partition *p;
         session *one;
-        tl_status status = partition_of(s, keys, sel[k], &p);
+        partition *p = tl_partition_of(&s->partitions, keys, sel[k], sizeof *p);
+        tl_status status = p == NULL ? TL_E_NOMEM : TL_OK;
         if (status == TL_OK)
             status = session_of(s, p, tl_col_i64(time, sel[k]), tl_stream__row_watermark(batch, sel[k], s->seen), &one);
         if (status == TL_OK && one != NULL)
@@ -225,29 +208,17 @@ static tl_status gather(session_op *s, const closing *c, tl_batch **out, tl_erro
     return TL_OK;
 }
 
+static bool is_empty(const void *state)
+{
+    return ((const partition *)state)->first == NULL;
+}
+
 /* Partitions without an open session are forgotten once they are most of all. */
 static tl_status forget_partitions(session_op *s, tl_error *err)
 {
     if (s->partitions.count < 4096 || s->heap.n > s->partitions.count / 4)
         return TL_OK;
-    tl_map kept = {0};
-    size_t pos = 0;
-    tl_bytes_view key;
-    void *value;
-    while (tl_map_next(&s->partitions, &pos, &key, &value)) {
-        partition *p = value;
-        if (p->first != NULL && tl_map_put(&kept, key.data, key.len, p, NULL) != TL_OK) {
-            tl_map_deinit(&kept);
-            return tl_nomem(err, "sessions");
-        }
-    }
-    pos = 0;
-    while (tl_map_next(&s->partitions, &pos, &key, &value))
-        if (((partition *)value)->first == NULL)
-            tl_free(value);
-    tl_map_deinit(&s->partitions);
-    s->partitions = kept;
-    return TL_OK;
+    return tl_partitions_forget(&s->partitions, is_empty, tl_free) == TL_OK ? TL_OK : tl_nomem(err, "sessions");
 }
 
 static tl_status compact(session_op *s, tl_error *err)
@@ -302,11 +273,7 @@ static void session_op_free(tl_op *op)
     for (size_t i = 0; i < s->heap.n; i++)
         session_free(s->heap.entries[i].owner);
     tl_free(s->heap.entries);
-    size_t pos = 0;
-    void *p;
-    while (tl_map_next(&s->partitions, &pos, NULL, &p))
-        tl_free(p);
-    tl_map_deinit(&s->partitions);
+    tl_partitions_deinit(&s->partitions, tl_free);
     tl_row_buffer_deinit(&s->rows);
     tl_stream__op_free(s->input);
     tl_free(s);

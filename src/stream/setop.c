@@ -4,8 +4,7 @@
  *
  * Memory: each different row of both sides once, as bytes.
  */
-#include "base/map.h"
-#include "stream/keys.h"
+#include "stream/partitions.h"
 #include "types/binary_row.h"
 
 typedef struct row_counts {
@@ -26,20 +25,6 @@ static int64_t in_result(const tl_plan *plan, const row_counts *c)
     if (plan->all)
         return plan->except ? TL_MAX(left - right, 0) : TL_MIN(left, right);
     return left > 0 && (right > 0) != plan->except;
-}
-
-static tl_status counts_of(setop_op *s, tl_bytes_view row, row_counts **out)
-{
-    *out = tl_map_get(&s->rows, row.data, row.len);
-    if (*out != NULL)
-        return TL_OK;
-    *out = tl_calloc(1, sizeof **out);
-    if (*out == NULL)
-        return TL_E_NOMEM;
-    if (tl_map_put(&s->rows, row.data, row.len, *out, NULL) == TL_OK)
-        return TL_OK;
-    tl_free(*out);
-    return TL_E_NOMEM;
 }
 
 /* Which rows of the batch come out, and how. */
@@ -72,8 +57,9 @@ static tl_status apply(setop_op *s, int side, const tl_batch *batch, const tl_bu
 {
     for (int64_t i = 0; i < batch->n_rows; i++) {
         tl_bytes_view row = {bytes->data + starts[i], (size_t)(starts[i + 1] - starts[i])};
-        row_counts *counts;
-        TL_TRY(counts_of(s, row, &counts));
+        row_counts *counts = tl_partition_at(&s->rows, row, sizeof *counts);
+        if (counts == NULL)
+            return TL_E_NOMEM;
         int64_t was = in_result(s->plan, counts);
         counts->sides[side] += tl_kind_is_retract(tl_batch_kind(batch, i)) ? -1 : 1;
         for (int64_t is = in_result(s->plan, counts); was != is; was += was < is ? 1 : -1)
@@ -136,11 +122,7 @@ static tl_status setop_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_er
 static void setop_free(tl_op *op)
 {
     setop_op *s = (setop_op *)op;
-    size_t pos = 0;
-    void *counts;
-    while (tl_map_next(&s->rows, &pos, NULL, &counts))
-        tl_free(counts);
-    tl_map_deinit(&s->rows);
+    tl_partitions_deinit(&s->rows, tl_free);
     tl_stream__op_free(s->inputs[0]);
     tl_stream__op_free(s->inputs[1]);
     tl_free(s);

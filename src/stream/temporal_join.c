@@ -11,8 +11,8 @@
  */
 #include <stdlib.h>
 
-#include "base/map.h"
 #include "stream/pairs.h"
+#include "stream/partitions.h"
 
 typedef struct version {
     int64_t time;
@@ -50,22 +50,6 @@ typedef struct temporal_op {
 } temporal_op;
 
 /* ---- rows in ---- */
-
-static tl_status key_of(temporal_op *t, const tl_keys *keys, int64_t i, key_state **out)
-{
-    tl_key_space space;
-    tl_bytes_view key = tl_stream__key(keys, i, &space);
-    *out = tl_map_get(&t->keys, key.data, key.len);
-    if (*out != NULL)
-        return TL_OK;
-    *out = tl_calloc(1, sizeof **out);
-    if (*out == NULL)
-        return TL_E_NOMEM;
-    if (tl_map_put(&t->keys, key.data, key.len, *out, NULL) == TL_OK)
-        return TL_OK;
-    tl_free(*out);
-    return TL_E_NOMEM;
-}
 
 /* Index of the last version at or before a time, -1 if there is none. */
 static int64_t version_at(const key_state *key, int64_t time)
@@ -145,8 +129,8 @@ static tl_status add_batch(temporal_op *t, int side, const tl_batch *batch, tl_e
         tl_rowref row = {chunk, (uint32_t)k};
         uint8_t kind = tl_batch_kind(batch, sel[k]);
         bool null_key = tl_stream__has_null(batch, columns, t->plan->n_keys, sel[k]);
-        key_state *key = NULL;
-        tl_status status = null_key ? TL_OK : key_of(t, keys, sel[k], &key);
+        key_state *key = null_key ? NULL : tl_partition_of(&t->keys, keys, sel[k], sizeof *key);
+        tl_status status = null_key || key != NULL ? TL_OK : TL_E_NOMEM;
         if (status == TL_OK && side == 0)
             status = wait_for(t, (waiting_row){tl_col_i64(time, sel[k]), t->arrivals++, key, row, kind});
         else if (status == TL_OK && key != NULL)
@@ -308,16 +292,16 @@ static tl_status temporal_next(tl_op *op, tl_batch **out, tl_op_state *state, tl
     return TL_OK;
 }
 
+static void key_free(void *state)
+{
+    tl_free(((key_state *)state)->versions);
+    tl_free(state);
+}
+
 static void temporal_free(tl_op *op)
 {
     temporal_op *t = (temporal_op *)op;
-    size_t pos = 0;
-    void *value;
-    while (tl_map_next(&t->keys, &pos, NULL, &value)) {
-        tl_free(((key_state *)value)->versions);
-        tl_free(value);
-    }
-    tl_map_deinit(&t->keys);
+    tl_partitions_deinit(&t->keys, key_free);
     for (int s = 0; s < 2; s++) {
         tl_stream__op_free(t->inputs[s]);
         tl_row_buffer_deinit(&t->rows[s]);

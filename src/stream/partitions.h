@@ -1,0 +1,23 @@
+/* What an operator keeps for each key of its rows: a map from keys as bytes to states of its own. Private to stream/. */
+#ifndef TL_STREAM_PARTITIONS_H
+#define TL_STREAM_PARTITIONS_H
+
+#include "base/map.h"
+#include "stream/keys.h"
+
+/** The state of a key, `size` zero bytes (owned by the map, tl_free) when it comes for the first time. NULL: no memory. */
+void *tl_partition_at(tl_map *partitions, tl_bytes_view key, size_t size);
+/** The same for the key of row `i` of a batch. */
+static inline void *tl_partition_of(tl_map *partitions, const tl_keys *keys, int64_t i, size_t size)
+{
+    tl_key_space space;
+    return tl_partition_at(partitions, tl_stream__key(keys, i, &space), size);
+}
+
+/** Drop the states that are empty; nothing else may refer to them. TL_E_NOMEM (without a message) leaves all of them. */
+tl_status tl_partitions_forget(tl_map *partitions, bool (*is_empty)(const void *state), void (*free_state)(void *state));
+
+/** Free all states and the map. */
+void tl_partitions_deinit(tl_map *partitions, void (*free_state)(void *state));
+
+#endif
