@@ -20,7 +20,6 @@ typedef struct group {
 
 typedef struct agg_op {
     tl_op base;
-    tl_op *input;
     const tl_plan *plan;
     tl_acc_calls calls;
     int32_t *group; /* columns that make a group; with GROUPING SETS the number of the set is one of them */
@@ -221,8 +220,9 @@ static tl_status output(agg_op *a, tl_batch **out, tl_error *err)
     return status;
 }
 
-static tl_status aggregate_batch(agg_op *a, const tl_batch *batch, tl_batch **out, tl_error *err)
+static tl_status aggregate_batch(tl_op *op, const tl_batch *batch, tl_batch **out, tl_error *err)
 {
+    agg_op *a = (agg_op *)op;
     TL_CLEANUP(tl_keys_freep) tl_keys *keys = NULL;
     tl_acc_input *inputs;
     TL_TRY(tl_stream__keys(batch, a->group, a->n_key, &keys, err));
@@ -236,14 +236,10 @@ static tl_status aggregate_batch(agg_op *a, const tl_batch *batch, tl_batch **ou
 
 static tl_status agg_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_error *err)
 {
-    agg_op *a = (agg_op *)op;
-    TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
-    TL_TRY(tl_stream__next(a->input, &batch, state, err));
-    op->watermark = a->input->watermark;
-    return batch == NULL || batch->n_rows == 0 ? TL_OK : aggregate_batch(a, batch, out, err);
+    return tl_stream__each_batch(op, aggregate_batch, out, state, err);
 }
 
-static void agg_free(tl_op *op)
+static void agg_deinit(tl_op *op)
 {
     agg_op *a = (agg_op *)op;
     size_t pos = 0;
@@ -255,36 +251,24 @@ static void agg_free(tl_op *op)
     tl_stream__builders_free(a->before, a->plan->n_calls);
     tl_free(a->touched);
     tl_free(a->group);
-    tl_stream__op_free(a->input);
-    tl_free(a);
 }
 
 static tl_status init(agg_op *a, const tl_plan *plan, tl_error *err)
 {
-    a->calls = (tl_acc_calls){plan->calls, plan->n_calls, a->input->type, tl_stream__insert_only(plan->inputs[0])};
+    a->calls = (tl_acc_calls){plan->calls, plan->n_calls, a->base.inputs[0]->type, tl_stream__insert_only(plan->inputs[0])};
     TL_TRY(tl_acc_check(&a->calls, err));
-    TL_TRY(tl_stream__group_columns(plan, a->input->type, &a->group, &a->n_key, err));
+    TL_TRY(tl_stream__group_columns(plan, a->base.inputs[0]->type, &a->group, &a->n_key, err));
     TL_TRY(tl_stream__builders(plan->type, 0, plan->n_group, &a->keys, err));
     return tl_stream__builders(plan->type, plan->n_group, plan->n_calls, &a->before, err);
 }
 
 tl_status tl_stream__aggregate(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err)
 {
-    static const tl_op_ops ops = {agg_next, agg_free};
-    agg_op *a = tl_calloc(1, sizeof *a);
-    if (a == NULL) {
-        tl_stream__op_free(input);
-        return tl_nomem(err, "operator");
-    }
-    a->base = tl_stream__op(&ops, pipeline, plan->type);
-    a->input = input;
+    static const tl_op_ops ops = {agg_next, agg_deinit};
+    agg_op *a = tl_stream__op_new(sizeof *a, &ops, pipeline, plan->type, input, NULL, err);
+    if (a == NULL)
+        return TL_E_NOMEM;
     a->plan = plan;
     pipeline->stateful = true;
-    tl_status status = init(a, plan, err);
-    if (status != TL_OK) {
-        agg_free(&a->base);
-        return status;
-    }
-    *out = &a->base;
-    return TL_OK;
+    return tl_stream__op_done(&a->base, init(a, plan, err), out);
 }

@@ -1,12 +1,6 @@
 /* From a plan to a tree of operators. */
 #include "stream/op.h"
 
-void tl_stream__op_free(tl_op *op)
-{
-    if (op != NULL)
-        op->ops->free(op);
-}
-
 tl_status tl_stream__add_leaf(tl_pipeline *pipeline, tl_leaf *leaf, tl_error *err)
 {
     if (pipeline->n_leaves == TL_LEAVES_MAX)

@@ -6,7 +6,6 @@
 
 typedef struct expand_op {
     tl_op base;
-    tl_op *input;
     const tl_plan *plan; /* the AGGREGATE */
     const tl_type *type; /* owned */
 } expand_op;
@@ -32,8 +31,9 @@ static tl_status key_column(const expand_op *e, const tl_batch *in, int32_t key,
     return tl_column_gather_multi(type, &source, refs, n, out, err);
 }
 
-static tl_status expand_batch(const expand_op *e, const tl_batch *in, tl_batch **out, tl_error *err)
+static tl_status expand_batch(tl_op *op, const tl_batch *in, tl_batch **out, tl_error *err)
 {
+    const expand_op *e = (const expand_op *)op;
     int64_t n = in->n_rows * e->plan->n_sets;
     TL_CLEANUP(tl_freep) uint32_t *sel = tl_alloc(sizeof *sel * (size_t)(n + 1));
     TL_CLEANUP(tl_batch_freep) tl_batch *rows = NULL;
@@ -57,19 +57,13 @@ static tl_status expand_batch(const expand_op *e, const tl_batch *in, tl_batch *
 
 static tl_status expand_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_error *err)
 {
-    expand_op *e = (expand_op *)op;
-    TL_CLEANUP(tl_batch_freep) tl_batch *in = NULL;
-    TL_TRY(tl_stream__next(e->input, &in, state, err));
-    op->watermark = e->input->watermark;
-    return in == NULL || in->n_rows == 0 ? TL_OK : expand_batch(e, in, out, err);
+    return tl_stream__each_batch(op, expand_batch, out, state, err);
 }
 
-static void expand_free(tl_op *op)
+static void expand_deinit(tl_op *op)
 {
     expand_op *e = (expand_op *)op;
-    tl_stream__op_free(e->input);
     tl_type_unref(e->type);
-    tl_free(e);
 }
 
 static tl_status expanded_type(const tl_plan *plan, const tl_type *input, const tl_type **out, tl_error *err)
@@ -94,22 +88,14 @@ static tl_status expanded_type(const tl_plan *plan, const tl_type *input, const 
 
 tl_status tl_stream__expand(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err)
 {
-    static const tl_op_ops ops = {expand_next, expand_free};
-    expand_op *e = tl_calloc(1, sizeof *e);
-    if (e == NULL) {
-        tl_stream__op_free(input);
-        return tl_nomem(err, "operator");
-    }
-    e->input = input;
+    static const tl_op_ops ops = {expand_next, expand_deinit};
+    expand_op *e = tl_stream__op_new(sizeof *e, &ops, pipeline, NULL, input, NULL, err);
+    if (e == NULL)
+        return TL_E_NOMEM;
     e->plan = plan;
     tl_status status = expanded_type(plan, input->type, &e->type, err);
-    if (status != TL_OK) {
-        expand_free(&e->base);
-        return status;
-    }
-    e->base = tl_stream__op(&ops, pipeline, e->type);
-    *out = &e->base;
-    return TL_OK;
+    e->base.type = e->type;
+    return tl_stream__op_done(&e->base, status, out);
 }
 
 tl_status tl_stream__group_columns(const tl_plan *plan, const tl_type *input, int32_t **columns, int32_t *n, tl_error *err)

@@ -29,7 +29,6 @@ typedef struct key_state {
 
 typedef struct interval_op {
     tl_op base;
-    tl_op *inputs[2];
     const tl_plan *plan;
     tl_map keys;
     tl_row_buffer rows[2];
@@ -37,7 +36,6 @@ typedef struct interval_op {
     int64_t reach[2];    /* how long after a row of a side its partner may come */
     tl_time_heap timers; /* when the first row of a key's cache goes; owner: the key, row.src: the side */
     int64_t seen;
-    int turn;
     tl_sql_program *condition;
     const tl_type *joined;
     tl_pairs out;
@@ -188,7 +186,7 @@ static tl_status find_meetings(interval_op *j, meeting *m, int side, const tl_ba
             return tl_nomem(err, "join");
     }
     m->starts[batch->n_rows] = m->pairs.sides[0].n;
-    return tl_pairs_test(&m->pairs, &j->rows[0], j->inputs[0]->type->n_fields, &j->rows[1], j->joined, j->condition, &m->passes, err);
+    return tl_pairs_test(&m->pairs, &j->rows[0], j->base.inputs[0]->type->n_fields, &j->rows[1], j->joined, j->condition, &m->passes, err);
 }
 
 static tl_status join_row(interval_op *j, const meeting *m, int side, int64_t i, int64_t time, tl_rowref mine)
@@ -226,7 +224,7 @@ static tl_status join_batch(interval_op *j, int side, const tl_batch *batch, int
     const tl_column *time = batch->cols[time_column(j, side)];
     for (int64_t i = 0; i < batch->n_rows && status == TL_OK; i++) {
         tl_rowref mine = {chunk, (uint32_t)i};
-        int64_t mark = TL_MIN(tl_stream__row_watermark(batch, i, before), j->inputs[1 - side]->watermark);
+        int64_t mark = TL_MIN(tl_stream__row_watermark(batch, i, before), j->base.inputs[1 - side]->watermark);
         if (mark > j->seen)
             status = advance(j, mark);
         if (status == TL_OK)
@@ -281,7 +279,7 @@ static tl_status forget_keys(interval_op *j, tl_error *err)
 static tl_status settle(interval_op *j, tl_batch **out, tl_error *err)
 {
     if (j->out.sides[0].n > 0)
-        TL_TRY(tl_pairs_gather(&j->out, &j->rows[0], j->inputs[0]->type->n_fields, &j->rows[1], j->base.type, out, err));
+        TL_TRY(tl_pairs_gather(&j->out, &j->rows[0], j->base.inputs[0]->type->n_fields, &j->rows[1], j->base.type, out, err));
     j->out.sides[0].n = j->out.sides[1].n = 0;
     for (int s = 0; s < 2; s++) {
         for (int64_t i = 0; i < j->gone[s].n; i++)
@@ -303,33 +301,25 @@ static int64_t output_watermark(const interval_op *j)
 static tl_status interval_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_error *err)
 {
     interval_op *j = (interval_op *)op;
-    bool idle = false, progress = false;
-    for (int tries = 0; tries < 2 && !progress; tries++) {
-        int s = j->turn;
-        j->turn = 1 - s;
-        TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
-        int64_t before = j->inputs[s]->watermark;
-        TL_TRY(tl_stream__next(j->inputs[s], &batch, state, err));
-        if (batch != NULL && batch->n_rows > 0)
-            TL_TRY(join_batch(j, s, batch, before, err));
-        progress = *state == TL_OP_ROWS;
-        idle |= *state == TL_OP_IDLE;
-    }
-    int64_t watermark = TL_MIN(j->inputs[0]->watermark, j->inputs[1]->watermark);
+    TL_CLEANUP(tl_taken_deinit) tl_taken in = {0};
+    TL_TRY(tl_stream__take_turns(op, &in, state, err));
+    if (in.batch != NULL)
+        TL_TRY(join_batch(j, in.side, in.batch, in.before, err));
+    int64_t watermark = tl_stream__both_watermarks(op);
     if (watermark > j->seen && advance(j, watermark) != TL_OK)
         return tl_nomem(err, "join");
     op->watermark = output_watermark(j);
     TL_TRY(settle(j, out, err));
-    *state = progress || *out != NULL ? TL_OP_ROWS : idle ? TL_OP_IDLE : TL_OP_END;
+    if (*out != NULL)
+        *state = TL_OP_ROWS;
     return TL_OK;
 }
 
-static void interval_free(tl_op *op)
+static void interval_deinit(tl_op *op)
 {
     interval_op *j = (interval_op *)op;
     tl_partitions_deinit(&j->keys, key_free);
     for (int s = 0; s < 2; s++) {
-        tl_stream__op_free(j->inputs[s]);
         tl_row_buffer_deinit(&j->rows[s]);
         tl_free(j->gone[s].refs);
     }
@@ -337,22 +327,15 @@ static void interval_free(tl_op *op)
     tl_pairs_deinit(&j->out);
     tl_sql_program_free(j->condition);
     tl_type_unref(j->joined);
-    tl_free(j);
 }
 
 tl_status tl_stream__interval_join(tl_pipeline *pipeline, const tl_plan *plan, tl_op *left, tl_op *right, tl_op **out, tl_error *err)
 {
-    static const tl_op_ops ops = {interval_next, interval_free};
-    interval_op *j = tl_calloc(1, sizeof *j);
-    if (j == NULL) {
-        tl_stream__op_free(left);
-        tl_stream__op_free(right);
-        return tl_nomem(err, "operator");
-    }
-    j->base = tl_stream__op(&ops, pipeline, plan->type);
+    static const tl_op_ops ops = {interval_next, interval_deinit};
+    interval_op *j = tl_stream__op_new(sizeof *j, &ops, pipeline, plan->type, left, right, err);
+    if (j == NULL)
+        return TL_E_NOMEM;
     j->plan = plan;
-    j->inputs[0] = left;
-    j->inputs[1] = right;
     j->reach[0] = plan->upper_ms;
     j->reach[1] = -plan->lower_ms;
     j->outer[0] = plan->join == TL_JOIN_LEFT || plan->join == TL_JOIN_FULL;
@@ -364,10 +347,5 @@ tl_status tl_stream__interval_join(tl_pipeline *pipeline, const tl_plan *plan, t
         status = tl_stream__joined_type(left->type, right->type, &j->joined, err);
     if (status == TL_OK && plan->condition != NULL)
         status = tl_stream__condition(pipeline, j->joined, plan->condition, &j->condition, err);
-    if (status != TL_OK) {
-        interval_free(&j->base);
-        return status;
-    }
-    *out = &j->base;
-    return TL_OK;
+    return tl_stream__op_done(&j->base, status, out);
 }

@@ -10,7 +10,6 @@
 #include "stream/row_store.h"
 
 typedef struct side {
-    tl_op *input;
     tl_row_store rows;
     bool outer; /* its rows stay without partners, padded with NULLs */
     int32_t n_cols;
@@ -27,7 +26,6 @@ typedef struct join_op {
     tl_op base;
     const tl_plan *plan;
     side sides[2];
-    int turn;
     bool inner, semi, anti;
     tl_sql_program *condition; /* over (left, right); NULL: none */
     const tl_type *joined;
@@ -275,32 +273,20 @@ static tl_status join_batch(join_op *j, int s, const tl_batch *batch, tl_batch *
 static tl_status join_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_error *err)
 {
     join_op *j = (join_op *)op;
-    bool idle = false;
-    for (int tries = 0; tries < 2; tries++) {
-        int s = j->turn;
-        j->turn = 1 - s;
-        TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
-        TL_TRY(tl_stream__next(j->sides[s].input, &batch, state, err));
-        op->watermark = TL_MIN(j->sides[0].input->watermark, j->sides[1].input->watermark);
-        if (*state == TL_OP_ROWS)
-            return batch == NULL || batch->n_rows == 0 ? TL_OK : join_batch(j, s, batch, out, err);
-        idle |= *state == TL_OP_IDLE;
-    }
-    *state = idle ? TL_OP_IDLE : TL_OP_END;
-    return TL_OK;
+    TL_CLEANUP(tl_taken_deinit) tl_taken in = {0};
+    TL_TRY(tl_stream__take_turns(op, &in, state, err));
+    op->watermark = tl_stream__both_watermarks(op);
+    return in.batch == NULL ? TL_OK : join_batch(j, in.side, in.batch, out, err);
 }
 
-static void join_free(tl_op *op)
+static void join_deinit(tl_op *op)
 {
     join_op *j = (join_op *)op;
-    for (int s = 0; s < 2; s++) {
-        tl_stream__op_free(j->sides[s].input);
+    for (int s = 0; s < 2; s++)
         tl_row_store_deinit(&j->sides[s].rows);
-    }
     pairs_deinit(&j->out);
     tl_sql_program_free(j->condition);
     tl_type_unref(j->joined);
-    tl_free(j);
 }
 
 static tl_status init(join_op *j, const tl_plan *plan, tl_error *err)
@@ -313,32 +299,20 @@ static tl_status init(join_op *j, const tl_plan *plan, tl_error *err)
     j->sides[0].rows = (tl_row_store){.key_columns = plan->left_keys, .n_keys = plan->n_keys};
     j->sides[1].rows = (tl_row_store){.key_columns = plan->right_keys, .n_keys = plan->n_keys};
     for (int s = 0; s < 2; s++)
-        j->sides[s].n_cols = j->sides[s].input->type->n_fields;
+        j->sides[s].n_cols = j->base.inputs[s]->type->n_fields;
     if (plan->condition == NULL)
         return TL_OK;
-    TL_TRY(tl_stream__joined_type(j->sides[0].input->type, j->sides[1].input->type, &j->joined, err));
+    TL_TRY(tl_stream__joined_type(j->base.inputs[0]->type, j->base.inputs[1]->type, &j->joined, err));
     return tl_stream__condition(j->base.pipeline, j->joined, plan->condition, &j->condition, err);
 }
 
 tl_status tl_stream__join(tl_pipeline *pipeline, const tl_plan *plan, tl_op *left, tl_op *right, tl_op **out, tl_error *err)
 {
-    static const tl_op_ops ops = {join_next, join_free};
-    join_op *j = tl_calloc(1, sizeof *j);
-    if (j == NULL) {
-        tl_stream__op_free(left);
-        tl_stream__op_free(right);
-        return tl_nomem(err, "operator");
-    }
-    j->base = tl_stream__op(&ops, pipeline, plan->type);
+    static const tl_op_ops ops = {join_next, join_deinit};
+    join_op *j = tl_stream__op_new(sizeof *j, &ops, pipeline, plan->type, left, right, err);
+    if (j == NULL)
+        return TL_E_NOMEM;
     j->plan = plan;
-    j->sides[0].input = left;
-    j->sides[1].input = right;
     pipeline->stateful = true;
-    tl_status status = init(j, plan, err);
-    if (status != TL_OK) {
-        join_free(&j->base);
-        return status;
-    }
-    *out = &j->base;
-    return TL_OK;
+    return tl_stream__op_done(&j->base, init(j, plan, err), out);
 }

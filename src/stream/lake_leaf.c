@@ -130,10 +130,9 @@ static tl_status lake_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_err
     return TL_OK;
 }
 
-static void lake_free(tl_op *op)
+static void lake_deinit(tl_op *op)
 {
     close_scan((lake_leaf *)op);
-    tl_free(op);
 }
 
 /* ---- positions ---- */
@@ -213,23 +212,16 @@ static tl_status lake_position(const tl_leaf *leaf, tl_buf *out, tl_error *err)
 
 tl_status tl_stream__lake_leaf(tl_pipeline *pipeline, const tl_plan *plan, tl_op **out, tl_error *err)
 {
-    static const tl_op_ops ops = {lake_next, lake_free};
+    static const tl_op_ops ops = {lake_next, lake_deinit};
     static const tl_leaf_ops leaf_ops = {lake_open, lake_position};
     if (plan->limit >= 0)
         return tl_error_set(err, TL_E_UNSUPPORTED, "LIMIT over a table that is read as a stream is not supported; use batch mode");
-    lake_leaf *l = tl_calloc(1, sizeof *l);
+    lake_leaf *l = tl_stream__op_new(sizeof *l, &ops, pipeline, plan->type, NULL, NULL, err);
     if (l == NULL)
-        return tl_nomem(err, "source");
-    l->leaf.base = tl_stream__op(&ops, pipeline, plan->type);
+        return TL_E_NOMEM;
     l->leaf.leaf_ops = &leaf_ops;
     l->plan = plan;
     l->table = plan->table;
     l->handle = plan->table->table;
-    tl_status status = tl_stream__add_leaf(pipeline, &l->leaf, err);
-    if (status != TL_OK) {
-        tl_free(l);
-        return status;
-    }
-    *out = &l->leaf.base;
-    return TL_OK;
+    return tl_stream__op_done(&l->leaf.base, tl_stream__add_leaf(pipeline, &l->leaf, err), out);
 }

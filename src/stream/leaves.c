@@ -31,11 +31,9 @@ static tl_status connector_next(tl_op *op, tl_batch **out, tl_op_state *state, t
     return status;
 }
 
-static void connector_free(tl_op *op)
+static void connector_deinit(tl_op *op)
 {
-    connector_leaf *l = (connector_leaf *)op;
-    tl_source_free(l->source);
-    tl_free(l);
+    tl_source_free(((connector_leaf *)op)->source);
 }
 
 static tl_status connector_open(tl_leaf *leaf, const char *position, bool history, tl_error *err)
@@ -54,24 +52,17 @@ static tl_status connector_position(const tl_leaf *leaf, tl_buf *out, tl_error *
 
 tl_status tl_stream__connector_leaf(tl_pipeline *pipeline, const tl_plan *plan, tl_op **out, tl_error *err)
 {
-    static const tl_op_ops ops = {connector_next, connector_free};
+    static const tl_op_ops ops = {connector_next, connector_deinit};
     static const tl_leaf_ops leaf_ops = {connector_open, connector_position};
-    connector_leaf *l = tl_calloc(1, sizeof *l);
+    connector_leaf *l = tl_stream__op_new(sizeof *l, &ops, pipeline, plan->type, NULL, NULL, err);
     if (l == NULL)
-        return tl_nomem(err, "source");
-    l->leaf.base = tl_stream__op(&ops, pipeline, plan->type);
+        return TL_E_NOMEM;
     l->leaf.leaf_ops = &leaf_ops;
     l->table = plan->table;
     l->plan = plan;
     l->spec = (tl_connector_spec){.fs = pipeline->fs, .row_type = plan->table->row_type, .options = plan->table->options};
     l->spec.metadata_keys = plan->table->metadata_keys;
-    tl_status status = tl_stream__add_leaf(pipeline, &l->leaf, err);
-    if (status != TL_OK) {
-        connector_free(&l->leaf.base);
-        return status;
-    }
-    *out = &l->leaf.base;
-    return TL_OK;
+    return tl_stream__op_done(&l->leaf.base, tl_stream__add_leaf(pipeline, &l->leaf, err), out);
 }
 
 /* ---- VALUES ---- */
@@ -121,11 +112,6 @@ static tl_status values_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_e
     return status;
 }
 
-static void values_free(tl_op *op)
-{
-    tl_free(op);
-}
-
 static tl_status values_open(tl_leaf *leaf, const char *position, bool history, tl_error *err)
 {
     (void)err;
@@ -142,19 +128,12 @@ static tl_status values_position(const tl_leaf *leaf, tl_buf *out, tl_error *err
 
 tl_status tl_stream__values_leaf(tl_pipeline *pipeline, const tl_plan *plan, tl_op **out, tl_error *err)
 {
-    static const tl_op_ops ops = {values_next, values_free};
+    static const tl_op_ops ops = {values_next, NULL};
     static const tl_leaf_ops leaf_ops = {values_open, values_position};
-    values_leaf *l = tl_calloc(1, sizeof *l);
+    values_leaf *l = tl_stream__op_new(sizeof *l, &ops, pipeline, plan->type, NULL, NULL, err);
     if (l == NULL)
-        return tl_nomem(err, "rows");
-    l->leaf.base = tl_stream__op(&ops, pipeline, plan->type);
+        return TL_E_NOMEM;
     l->leaf.leaf_ops = &leaf_ops;
     l->plan = plan;
-    tl_status status = tl_stream__add_leaf(pipeline, &l->leaf, err);
-    if (status != TL_OK) {
-        tl_free(l);
-        return status;
-    }
-    *out = &l->leaf.base;
-    return TL_OK;
+    return tl_stream__op_done(&l->leaf.base, tl_stream__add_leaf(pipeline, &l->leaf, err), out);
 }

@@ -13,7 +13,6 @@
 
 typedef struct lookup_op {
     tl_op base;
-    tl_op *input;
     const tl_plan *plan;
     tl_lookup *lookup;
     tl_sql_program *condition; /* over (left, wanted); NULL: none */
@@ -153,27 +152,25 @@ static tl_status open_lookup(lookup_op *j, tl_error *err)
     return tl_lookup_open(&spec, &j->lookup, err);
 }
 
-static tl_status lookup_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_error *err)
+static tl_status lookup_batch(tl_op *op, const tl_batch *in, tl_batch **out, tl_error *err)
 {
     lookup_op *j = (lookup_op *)op;
-    TL_CLEANUP(tl_batch_freep) tl_batch *in = NULL;
-    TL_TRY(tl_stream__next(j->input, &in, state, err));
-    op->watermark = j->input->watermark;
-    if (in == NULL || in->n_rows == 0)
-        return TL_OK;
     if (j->lookup == NULL) /* with the first row: what was committed before the job began is seen */
         TL_TRY(open_lookup(j, err));
     return tl_error_wrap(err, join_batch(j, in, out, err), "look-up join with '%s'", j->plan->table->name);
 }
 
-static void lookup_free(tl_op *op)
+static tl_status lookup_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_error *err)
+{
+    return tl_stream__each_batch(op, lookup_batch, out, state, err);
+}
+
+static void lookup_deinit(tl_op *op)
 {
     lookup_op *j = (lookup_op *)op;
-    tl_stream__op_free(j->input);
     tl_lookup_free(j->lookup);
     tl_sql_program_free(j->condition);
     tl_type_unref(j->joined);
-    tl_free(j);
 }
 
 /* (left, wanted) with the wanted columns nullable. */
@@ -218,24 +215,15 @@ static tl_status retry_hint(lookup_op *j, const tl_options *hint, tl_error *err)
 
 tl_status tl_stream__lookup_join(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err)
 {
-    static const tl_op_ops ops = {lookup_next, lookup_free};
-    lookup_op *j = tl_calloc(1, sizeof *j);
-    if (j == NULL) {
-        tl_stream__op_free(input);
-        return tl_nomem(err, "operator");
-    }
-    j->base = tl_stream__op(&ops, pipeline, plan->type);
-    j->input = input;
+    static const tl_op_ops ops = {lookup_next, lookup_deinit};
+    lookup_op *j = tl_stream__op_new(sizeof *j, &ops, pipeline, plan->type, input, NULL, err);
+    if (j == NULL)
+        return TL_E_NOMEM;
     j->plan = plan;
     tl_status status = retry_hint(j, plan->lookup_hint, err);
     if (status == TL_OK)
         status = joined_type(plan, input->type->n_fields, &j->joined, err);
     if (status == TL_OK && plan->condition != NULL)
         status = tl_stream__condition(pipeline, j->joined, plan->condition, &j->condition, err);
-    if (status != TL_OK) {
-        lookup_free(&j->base);
-        return status;
-    }
-    *out = &j->base;
-    return TL_OK;
+    return tl_stream__op_done(&j->base, status, out);
 }

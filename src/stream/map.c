@@ -3,7 +3,6 @@
 
 typedef struct map_op {
     tl_op base;
-    tl_op *input;
     tl_sql_program *program;
 } map_op;
 
@@ -11,17 +10,14 @@ static tl_status map_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_erro
 {
     map_op *m = (map_op *)op;
     TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
-    TL_TRY(tl_stream__next(m->input, &batch, state, err));
-    op->watermark = m->input->watermark;
+    TL_TRY(tl_stream__next(op->inputs[0], &batch, state, err));
+    op->watermark = op->inputs[0]->watermark;
     return batch == NULL ? TL_OK : tl_sql_program_run(m->program, batch, out, err);
 }
 
-static void map_free(tl_op *op)
+static void map_deinit(tl_op *op)
 {
-    map_op *m = (map_op *)op;
-    tl_stream__op_free(m->input);
-    tl_sql_program_free(m->program);
-    tl_free(m);
+    tl_sql_program_free(((map_op *)op)->program);
 }
 
 /* A filter is a program that passes every column on. */
@@ -51,24 +47,15 @@ tl_status tl_stream__condition(const tl_pipeline *pipeline, const tl_type *input
 
 tl_status tl_stream__map(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err)
 {
-    static const tl_op_ops ops = {map_next, map_free};
-    map_op *m = tl_calloc(1, sizeof *m);
-    if (m == NULL) {
-        tl_stream__op_free(input);
-        return tl_nomem(err, "operator");
-    }
-    m->base = tl_stream__op(&ops, pipeline, plan->type);
-    m->input = input;
+    static const tl_op_ops ops = {map_next, map_deinit};
+    map_op *m = tl_stream__op_new(sizeof *m, &ops, pipeline, plan->type, input, NULL, err);
+    if (m == NULL)
+        return TL_E_NOMEM;
     tl_status status = plan->kind == TL_PLAN_FILTER
                            ? filter_program(pipeline, plan, input->type, &m->program, err)
                            : tl_sql_program_create(&pipeline->env, input->type, NULL, (const tl_expr *const *)plan->exprs, plan->type->n_fields,
                                                    plan->type, &m->program, err);
-    if (status != TL_OK) {
-        map_free(&m->base);
-        return status;
-    }
-    *out = &m->base;
-    return TL_OK;
+    return tl_stream__op_done(&m->base, status, out);
 }
 
 /* ---- UNION ALL: the inputs take turns ---- */
@@ -105,26 +92,24 @@ static tl_status union_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_er
     return TL_OK;
 }
 
-static void union_free(tl_op *op)
+static void union_deinit(tl_op *op)
 {
     union_op *u = (union_op *)op;
     for (int32_t i = 0; i < u->n; i++)
         tl_stream__op_free(u->inputs[i]);
     tl_free(u->inputs);
-    tl_free(u);
 }
 
 tl_status tl_stream__union(tl_pipeline *pipeline, const tl_plan *plan, tl_op **inputs, int32_t n, tl_op **out, tl_error *err)
 {
-    static const tl_op_ops ops = {union_next, union_free};
-    union_op *u = tl_calloc(1, sizeof *u);
+    static const tl_op_ops ops = {union_next, union_deinit};
+    union_op *u = tl_stream__op_new(sizeof *u, &ops, pipeline, plan->type, NULL, NULL, err);
     if (u == NULL) {
         for (int32_t i = 0; i < n; i++)
             tl_stream__op_free(inputs[i]);
         tl_free(inputs);
-        return tl_nomem(err, "operator");
+        return TL_E_NOMEM;
     }
-    u->base = tl_stream__op(&ops, pipeline, plan->type);
     u->inputs = inputs;
     u->n = n;
     *out = &u->base;

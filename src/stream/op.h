@@ -23,13 +23,15 @@ typedef struct tl_pipeline tl_pipeline;
 
 typedef struct tl_op_ops {
     tl_status (*next)(tl_op *op, tl_batch **out, tl_op_state *state, tl_error *err);
-    void (*free)(tl_op *op); /* its own things and its inputs */
+    void (*deinit)(tl_op *op); /* frees what is its own, but not its inputs and not itself; NULL: nothing to do */
 } tl_op_ops;
 struct tl_op {
     const tl_op_ops *ops;
     tl_pipeline *pipeline;
     const tl_type *type; /* of its batches; borrowed from the plan */
     int64_t watermark;   /* ms; TL_WATERMARK_NONE in the beginning, TL_WATERMARK_END when nothing will ever come */
+    tl_op *inputs[2];    /* owned, NULL: none there; UNION ALL, which has any number, keeps its own */
+    int turn;            /* of two inputs the one that is asked next */
 };
 #define TL_WATERMARK_NONE INT64_MIN
 #define TL_WATERMARK_END INT64_MAX
@@ -89,10 +91,6 @@ static inline int64_t tl_stream__end_of(const tl_op *op, const tl_plan *plan, co
     int64_t end = tl_col_i64(ends, i);
     return plan->window_is_local ? tl_sql_to_utc_ms(&op->pipeline->env, end - 1) + 1 : end;
 }
-static inline tl_op tl_stream__op(const tl_op_ops *ops, tl_pipeline *pipeline, const tl_type *type)
-{
-    return (tl_op){ops, pipeline, type, TL_WATERMARK_NONE};
-}
 /** Whether rows of a plan only come and are never changed or taken back. */
 bool tl_stream__insert_only(const tl_plan *plan);
 /** TL_E_INVALID, naming `what`, unless all inputs of a node only add rows. */
@@ -103,12 +101,44 @@ bool tl_stream__rows_are_changes(const tl_sql_table *table);
 bool tl_stream__splits_updates(const tl_plan *plan);
 /** Build the tree of a plan (without its sink). TL_E_UNSUPPORTED names an operator that streaming does not have. */
 tl_status tl_stream__build(tl_pipeline *pipeline, const tl_plan *plan, tl_op **out, tl_error *err);
-void tl_stream__op_free(tl_op *op);
 static inline tl_status tl_stream__next(tl_op *op, tl_batch **out, tl_op_state *state, tl_error *err)
 {
     *out = NULL;
     return op->ops->next(op, out, state, err);
 }
+
+/**
+ * A zeroed operator: a struct of `size` bytes whose first member is a tl_op. It takes its inputs over (NULL: none), also on failure.
+ * NULL: no memory, and `err` says so.
+ */
+void *tl_stream__op_new(size_t size, const tl_op_ops *ops, tl_pipeline *pipeline, const tl_type *type, tl_op *left, tl_op *right, tl_error *err);
+/** The end of a constructor: the operator goes into *out, or is freed if `status`, which is returned, is a failure. */
+tl_status tl_stream__op_done(tl_op *op, tl_status status, tl_op **out);
+void tl_stream__op_free(tl_op *op);
+
+/** Ask the only input. *in is NULL unless there are rows in it. */
+tl_status tl_stream__take(tl_op *op, tl_batch **in, tl_op_state *state, tl_error *err);
+/** An operator that makes of each batch another one, with its input's watermark: its next(). `work` isn't called without rows. */
+tl_status tl_stream__each_batch(tl_op *op, tl_status (*work)(tl_op *op, const tl_batch *in, tl_batch **out, tl_error *err), tl_batch **out,
+                                tl_op_state *state, tl_error *err);
+/** What one of two inputs gave. */
+typedef struct tl_taken {
+    tl_batch *batch; /* NULL unless there are rows in it; tl_batch_free */
+    int side;
+    int64_t before; /* the side's watermark before the batch */
+} tl_taken;
+static inline void tl_taken_deinit(tl_taken *taken)
+{
+    tl_batch_free(taken->batch);
+}
+/** Ask two inputs in turn, until one has something. *state: what both come to. */
+tl_status tl_stream__take_turns(tl_op *op, tl_taken *in, tl_op_state *state, tl_error *err);
+/** The watermark of both inputs: the lower one. */
+static inline int64_t tl_stream__both_watermarks(const tl_op *op)
+{
+    return TL_MIN(op->inputs[0]->watermark, op->inputs[1]->watermark);
+}
+
 /** A program that only filters: for tl_sql_program_select(). */
 tl_status tl_stream__condition(const tl_pipeline *pipeline, const tl_type *input, const tl_expr *condition, tl_sql_program **out, tl_error *err);
 /** The same columns under another ROW type of equal physical types. */

@@ -28,7 +28,6 @@ typedef struct partition {
 
 typedef struct over_op {
     tl_op base;
-    tl_op *input;
     const tl_over *over;
     tl_acc_calls calls;
     bool by_clock, by_rows;
@@ -248,7 +247,7 @@ static void release(over_op *o, tl_rowref row)
 static tl_status gather(over_op *o, tl_batch **out, tl_error *err)
 {
     TL_CLEANUP(tl_batch_freep) tl_batch *result = NULL;
-    int32_t n_input = o->input->type->n_fields;
+    int32_t n_input = o->base.inputs[0]->type->n_fields;
     TL_TRY(tl_batch_create(o->base.type, o->out.n, &result, err));
     TL_TRY(tl_row_buffer_gather(&o->rows, o->out.refs, o->out.n, NULL, n_input, result, 0, err));
     TL_TRY(tl_stream__builders_finish(o->results, o->calls.n, result->cols + n_input, err));
@@ -286,15 +285,15 @@ static tl_status over_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_err
 {
     over_op *o = (over_op *)op;
     TL_CLEANUP(tl_batch_freep) tl_batch *in = NULL;
-    TL_TRY(tl_stream__next(o->input, &in, state, err));
-    tl_status status = in != NULL && in->n_rows > 0 ? add_batch(o, in, err) : TL_OK;
+    TL_TRY(tl_stream__take(op, &in, state, err));
+    tl_status status = in != NULL ? add_batch(o, in, err) : TL_OK;
     /* In a pause also rows that came behind the watermark: at a commit nothing that could be given still waits. */
-    if (status == TL_OK && !o->by_clock && (o->input->watermark > o->seen || *state != TL_OP_ROWS))
-        status = advance(o, TL_MAX(o->seen, o->input->watermark), err);
+    if (status == TL_OK && !o->by_clock && (o->base.inputs[0]->watermark > o->seen || *state != TL_OP_ROWS))
+        status = advance(o, TL_MAX(o->seen, o->base.inputs[0]->watermark), err);
     if (status == TL_E_NOMEM)
         return tl_nomem(err, "OVER");
     TL_TRY(status);
-    op->watermark = o->by_clock ? o->input->watermark : o->seen;
+    op->watermark = o->by_clock ? o->base.inputs[0]->watermark : o->seen;
     if (o->out.n > 0) {
         TL_TRY(gather(o, out, err));
         *state = TL_OP_ROWS;
@@ -305,7 +304,7 @@ static tl_status over_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_err
     return tl_row_buffer_is_sparse(&o->rows) ? compact(o, err) : TL_OK;
 }
 
-static void over_free(tl_op *op)
+static void over_deinit(tl_op *op)
 {
     over_op *o = (over_op *)op;
     size_t pos = 0;
@@ -325,8 +324,6 @@ static void over_free(tl_op *op)
     tl_free(o->waiting.entries);
     tl_free(o->out.refs);
     tl_free(o->gone.refs);
-    tl_stream__op_free(o->input);
-    tl_free(o);
 }
 
 /* ---- what OVER may be ---- */
@@ -379,31 +376,21 @@ static tl_status init(over_op *o, const tl_plan *plan, tl_error *err)
     o->by_rows = over->frame == TL_FRAME_ROWS;
     o->by_count = o->bounded && o->by_rows;
     o->kept = o->by_count ? -over->from : 0;
-    o->calls = (tl_acc_calls){over->calls, over->n_calls, o->input->type, false};
+    o->calls = (tl_acc_calls){over->calls, over->n_calls, o->base.inputs[0]->type, false};
     TL_TRY(check_calls(o, err));
     o->calls.insert_only = !o->bounded;
     if (!o->by_clock)
         o->base.pipeline->event_time = true;
-    return tl_stream__builders(plan->type, o->input->type->n_fields, o->calls.n, &o->results, err);
+    return tl_stream__builders(plan->type, o->base.inputs[0]->type->n_fields, o->calls.n, &o->results, err);
 }
 
 tl_status tl_stream__over(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err)
 {
-    static const tl_op_ops ops = {over_next, over_free};
-    over_op *o = tl_calloc(1, sizeof *o);
-    if (o == NULL) {
-        tl_stream__op_free(input);
-        return tl_nomem(err, "operator");
-    }
-    o->base = tl_stream__op(&ops, pipeline, plan->type);
-    o->input = input;
+    static const tl_op_ops ops = {over_next, over_deinit};
+    over_op *o = tl_stream__op_new(sizeof *o, &ops, pipeline, plan->type, input, NULL, err);
+    if (o == NULL)
+        return TL_E_NOMEM;
     o->seen = TL_WATERMARK_NONE;
     pipeline->stateful = true;
-    tl_status status = init(o, plan, err);
-    if (status != TL_OK) {
-        over_free(&o->base);
-        return status;
-    }
-    *out = &o->base;
-    return TL_OK;
+    return tl_stream__op_done(&o->base, init(o, plan, err), out);
 }

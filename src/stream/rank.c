@@ -27,7 +27,6 @@ typedef struct changes {
 
 typedef struct rank_op {
     tl_op base;
-    tl_op *input;
     const tl_plan *plan;
     tl_rank_order order;
     tl_row_buffer rows;
@@ -223,7 +222,7 @@ static tl_status apply_batch(rank_op *r, const tl_batch *batch, changes *out, tl
 static tl_status gather(const rank_op *r, const changes *c, tl_batch **out, tl_error *err)
 {
     TL_CLEANUP(tl_batch_freep) tl_batch *result = NULL;
-    int32_t n_input = r->input->type->n_fields;
+    int32_t n_input = r->base.inputs[0]->type->n_fields;
     TL_TRY(tl_batch_create(r->base.type, c->rows.n, &result, err));
     TL_TRY(tl_row_buffer_gather(&r->rows, c->rows.refs, c->rows.n, NULL, n_input, result, 0, err));
     if (r->plan->with_rank) {
@@ -260,14 +259,9 @@ static void settle(rank_op *r)
     r->gone.n = 0;
 }
 
-static tl_status rank_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_error *err)
+static tl_status rank_batch(tl_op *op, const tl_batch *in, tl_batch **out, tl_error *err)
 {
     rank_op *r = (rank_op *)op;
-    TL_CLEANUP(tl_batch_freep) tl_batch *in = NULL;
-    TL_TRY(tl_stream__next(r->input, &in, state, err));
-    op->watermark = r->input->watermark;
-    if (in == NULL || in->n_rows == 0)
-        return TL_OK;
     changes c = {0};
     tl_status status = apply_batch(r, in, &c, err);
     if (status == TL_OK && list_changes(r, &c) != TL_OK)
@@ -281,27 +275,26 @@ static tl_status rank_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_err
     return status == TL_OK && tl_row_buffer_is_sparse(&r->rows) ? compact(r, err) : status;
 }
 
-static void rank_free(tl_op *op)
+static tl_status rank_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_error *err)
+{
+    return tl_stream__each_batch(op, rank_batch, out, state, err);
+}
+
+static void rank_deinit(tl_op *op)
 {
     rank_op *r = (rank_op *)op;
     tl_partitions_deinit(&r->partitions, partition_free);
     tl_row_buffer_deinit(&r->rows);
     tl_free(r->touched);
     tl_free(r->gone.refs);
-    tl_stream__op_free(r->input);
-    tl_free(r);
 }
 
 tl_status tl_stream__rank(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err)
 {
-    static const tl_op_ops ops = {rank_next, rank_free};
-    rank_op *r = tl_calloc(1, sizeof *r);
-    if (r == NULL) {
-        tl_stream__op_free(input);
-        return tl_nomem(err, "operator");
-    }
-    r->base = tl_stream__op(&ops, pipeline, plan->type);
-    r->input = input;
+    static const tl_op_ops ops = {rank_next, rank_deinit};
+    rank_op *r = tl_stream__op_new(sizeof *r, &ops, pipeline, plan->type, input, NULL, err);
+    if (r == NULL)
+        return TL_E_NOMEM;
     r->plan = plan;
     r->order = (tl_rank_order){&r->rows, plan->over[0].order, plan->over[0].n_order, plan->keep_newest};
     r->limit = tl_stream__insert_only(plan->inputs[0]) ? TL_MAX(plan->rank_to, 0) : INT64_MAX;

@@ -23,7 +23,6 @@ typedef struct partition {
 
 typedef struct session_op {
     tl_op base;
-    tl_op *input;
     const tl_plan *plan;
     tl_map partitions;
     tl_row_buffer rows;
@@ -192,7 +191,7 @@ static tl_status gather(session_op *s, const closing *c, tl_batch **out, tl_erro
     TL_CLEANUP(tl_freep) uint32_t *all = tl_alloc(sizeof *all * (size_t)(c->rows.n + 1));
     if (all == NULL)
         return tl_nomem(err, "sessions");
-    bool is_local = s->input->type->fields[s->plan->rowtime].type->kind == TL_TIMESTAMP_LTZ;
+    bool is_local = s->base.inputs[0]->type->fields[s->plan->rowtime].type->kind == TL_TIMESTAMP_LTZ;
     for (int64_t i = 0; i < c->rows.n; i++) {
         all[i] = (uint32_t)i;
         if (is_local) {
@@ -200,8 +199,8 @@ static tl_status gather(session_op *s, const closing *c, tl_batch **out, tl_erro
             c->ends[i] = tl_sql_to_local_ms(&s->base.pipeline->env, c->ends[i]);
         }
     }
-    TL_TRY(tl_batch_create(s->input->type, c->rows.n, &rows, err));
-    TL_TRY(tl_row_buffer_gather(&s->rows, c->rows.refs, c->rows.n, NULL, s->input->type->n_fields, rows, 0, err));
+    TL_TRY(tl_batch_create(s->base.inputs[0]->type, c->rows.n, &rows, err));
+    TL_TRY(tl_row_buffer_gather(&s->rows, c->rows.refs, c->rows.n, NULL, s->base.inputs[0]->type->n_fields, rows, 0, err));
     TL_TRY(tl_stream__add_windows(s->base.pipeline, rows, all, c->starts, c->ends, c->rows.n, s->base.type, out, err));
     for (int64_t i = 0; i < c->rows.n; i++)
         tl_row_buffer_release(&s->rows, c->rows.refs[i]);
@@ -256,18 +255,18 @@ static tl_status session_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_
 {
     session_op *s = (session_op *)op;
     TL_CLEANUP(tl_batch_freep) tl_batch *in = NULL;
-    TL_TRY(tl_stream__next(s->input, &in, state, err));
-    if (in != NULL && in->n_rows > 0)
+    TL_TRY(tl_stream__take(op, &in, state, err));
+    if (in != NULL)
         TL_TRY(add_batch(s, in, err));
-    if (s->input->watermark > s->seen)
-        TL_TRY(advance(s, s->input->watermark, out, err));
+    if (s->base.inputs[0]->watermark > s->seen)
+        TL_TRY(advance(s, s->base.inputs[0]->watermark, out, err));
     op->watermark = s->seen;
     if (*out != NULL)
         *state = TL_OP_ROWS;
     return TL_OK;
 }
 
-static void session_op_free(tl_op *op)
+static void session_deinit(tl_op *op)
 {
     session_op *s = (session_op *)op;
     for (size_t i = 0; i < s->heap.n; i++)
@@ -275,31 +274,23 @@ static void session_op_free(tl_op *op)
     tl_free(s->heap.entries);
     tl_partitions_deinit(&s->partitions, tl_free);
     tl_row_buffer_deinit(&s->rows);
-    tl_stream__op_free(s->input);
-    tl_free(s);
 }
 
 tl_status tl_stream__session(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err)
 {
-    static const tl_op_ops ops = {session_next, session_op_free};
+    static const tl_op_ops ops = {session_next, session_deinit};
     bool by_clock = false;
-    session_op *s = tl_calloc(1, sizeof *s);
-    tl_status status = s == NULL ? tl_nomem(err, "operator") : tl_stream__window_check(pipeline, plan, &by_clock, err);
+    session_op *s = tl_stream__op_new(sizeof *s, &ops, pipeline, plan->type, input, NULL, err);
+    if (s == NULL)
+        return TL_E_NOMEM;
+    s->plan = plan;
+    s->seen = TL_WATERMARK_NONE;
+    pipeline->stateful = true;
+    tl_status status = tl_stream__window_check(pipeline, plan, &by_clock, err);
     if (status == TL_OK && by_clock)
         status = tl_error_set(err, TL_E_UNSUPPORTED, "line %d:%d: SESSION windows by processing time are not supported; use a column with a WATERMARK",
                               (int)plan->line, (int)plan->position);
     if (status == TL_OK)
         status = tl_stream__need_insert_only(plan, "a SESSION window", err);
-    if (status != TL_OK) {
-        tl_stream__op_free(input);
-        tl_free(s);
-        return status;
-    }
-    s->base = tl_stream__op(&ops, pipeline, plan->type);
-    s->input = input;
-    s->plan = plan;
-    s->seen = TL_WATERMARK_NONE;
-    pipeline->stateful = true;
-    *out = &s->base;
-    return TL_OK;
+    return tl_stream__op_done(&s->base, status, out);
 }

@@ -13,10 +13,8 @@ typedef struct row_counts {
 
 typedef struct setop_op {
     tl_op base;
-    tl_op *inputs[2];
     const tl_plan *plan;
     tl_map rows; /* BinaryRow -> row_counts */
-    int turn;
 } setop_op;
 
 static int64_t in_result(const tl_plan *plan, const row_counts *c)
@@ -104,43 +102,25 @@ static tl_status setop_batch(setop_op *s, int side, const tl_batch *batch, tl_ba
 static tl_status setop_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_error *err)
 {
     setop_op *s = (setop_op *)op;
-    bool idle = false;
-    for (int tries = 0; tries < 2; tries++) {
-        int side = s->turn;
-        s->turn = 1 - side;
-        TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
-        TL_TRY(tl_stream__next(s->inputs[side], &batch, state, err));
-        op->watermark = TL_MIN(s->inputs[0]->watermark, s->inputs[1]->watermark);
-        if (*state == TL_OP_ROWS)
-            return batch == NULL || batch->n_rows == 0 ? TL_OK : setop_batch(s, side, batch, out, err);
-        idle |= *state == TL_OP_IDLE;
-    }
-    *state = idle ? TL_OP_IDLE : TL_OP_END;
-    return TL_OK;
+    TL_CLEANUP(tl_taken_deinit) tl_taken in = {0};
+    TL_TRY(tl_stream__take_turns(op, &in, state, err));
+    op->watermark = tl_stream__both_watermarks(op);
+    return in.batch == NULL ? TL_OK : setop_batch(s, in.side, in.batch, out, err);
 }
 
-static void setop_free(tl_op *op)
+static void setop_deinit(tl_op *op)
 {
     setop_op *s = (setop_op *)op;
     tl_partitions_deinit(&s->rows, tl_free);
-    tl_stream__op_free(s->inputs[0]);
-    tl_stream__op_free(s->inputs[1]);
-    tl_free(s);
 }
 
 tl_status tl_stream__setop(tl_pipeline *pipeline, const tl_plan *plan, tl_op *left, tl_op *right, tl_op **out, tl_error *err)
 {
-    static const tl_op_ops ops = {setop_next, setop_free};
-    setop_op *s = tl_calloc(1, sizeof *s);
-    if (s == NULL) {
-        tl_stream__op_free(left);
-        tl_stream__op_free(right);
-        return tl_nomem(err, "operator");
-    }
-    s->base = tl_stream__op(&ops, pipeline, plan->type);
+    static const tl_op_ops ops = {setop_next, setop_deinit};
+    setop_op *s = tl_stream__op_new(sizeof *s, &ops, pipeline, plan->type, left, right, err);
+    if (s == NULL)
+        return TL_E_NOMEM;
     s->plan = plan;
-    s->inputs[0] = left;
-    s->inputs[1] = right;
     pipeline->stateful = true;
     *out = &s->base;
     return TL_OK;

@@ -18,7 +18,6 @@ typedef struct stage {
 
 typedef struct slice_op {
     tl_op base;
-    tl_op *input;
     int32_t window_end;
     int64_t interval;
     tl_row_buffer rows;
@@ -140,10 +139,10 @@ static tl_status slice_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_er
 {
     slice_op *s = (slice_op *)op;
     TL_CLEANUP(tl_batch_freep) tl_batch *in = NULL;
-    TL_TRY(tl_stream__next(s->input, &in, state, err));
-    if (in != NULL && in->n_rows > 0)
+    TL_TRY(tl_stream__take(op, &in, state, err));
+    if (in != NULL)
         TL_TRY(add_batch(s, in, err));
-    if (s->input->watermark > s->watermark && advance(s, s->input->watermark) != TL_OK)
+    if (s->base.inputs[0]->watermark > s->watermark && advance(s, s->base.inputs[0]->watermark) != TL_OK)
         return tl_nomem(err, "windows");
     op->watermark = s->watermark;
     if (s->out.n == 0)
@@ -153,7 +152,7 @@ static tl_status slice_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_er
     return tl_row_buffer_is_sparse(&s->rows) ? compact(s, err) : TL_OK;
 }
 
-static void slice_free(tl_op *op)
+static void slice_deinit(tl_op *op)
 {
     slice_op *s = (slice_op *)op;
     for (int k = 0; k < 2; k++)
@@ -161,8 +160,6 @@ static void slice_free(tl_op *op)
     tl_free(s->out.refs);
     tl_free(s->out_marks);
     tl_row_buffer_deinit(&s->rows);
-    tl_stream__op_free(s->input);
-    tl_free(s);
 }
 
 /* The WINDOW node whose windows an aggregation goes by, if only filters and projections are between. */
@@ -175,20 +172,16 @@ static const tl_plan *window_below(const tl_plan *plan)
 
 tl_status tl_stream__slice_buffer(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err)
 {
-    static const tl_op_ops ops = {slice_next, slice_free};
+    static const tl_op_ops ops = {slice_next, slice_deinit};
     const tl_plan *window = window_below(plan->inputs[0]);
     *out = input;
     if (window == NULL || window->window != TL_WINDOW_TUMBLE || !tl_stream__insert_only(plan->inputs[0]) || plan->window_is_local)
         return TL_OK;
     if (window->offset_ms % window->size_ms == 0)
         return TL_OK;
-    slice_op *s = tl_calloc(1, sizeof *s);
-    if (s == NULL) {
-        tl_stream__op_free(input);
-        return tl_nomem(err, "operator");
-    }
-    s->base = tl_stream__op(&ops, pipeline, input->type);
-    s->input = input;
+    slice_op *s = tl_stream__op_new(sizeof *s, &ops, pipeline, input->type, input, NULL, err);
+    if (s == NULL)
+        return TL_E_NOMEM;
     s->window_end = plan->window_end;
     s->interval = window->size_ms;
     s->watermark = TL_WATERMARK_NONE;

@@ -34,7 +34,6 @@ typedef struct waiting_row {
 
 typedef struct temporal_op {
     tl_op base;
-    tl_op *inputs[2];
     const tl_plan *plan;
     int32_t right_time;
     tl_map keys;
@@ -44,7 +43,6 @@ typedef struct temporal_op {
     int64_t next_due; /* no row that waits has an earlier time */
     int64_t seen;
     int64_t tidy_at; /* versions at which old ones are looked for */
-    int turn;
     tl_sql_program *condition;
     const tl_type *joined;
 } temporal_op;
@@ -201,7 +199,7 @@ static tl_status join_due(temporal_op *t, const waiting_row *due, int64_t n, tl_
     tl_pairs pairs = {0}, results = {0};
     TL_CLEANUP(tl_freep) uint8_t *passes = NULL;
     TL_CLEANUP(tl_freep) uint8_t *kinds = tl_alloc((size_t)n + 1);
-    int32_t n_left = t->inputs[0]->type->n_fields;
+    int32_t n_left = t->base.inputs[0]->type->n_fields;
     tl_status status = kinds == NULL || list_pairs(due, n, &pairs) != TL_OK ? tl_nomem(err, "join") : TL_OK;
     if (status == TL_OK)
         status = tl_pairs_test(&pairs, &t->rows[0], n_left, &t->rows[1], t->joined, t->condition, &passes, err);
@@ -269,26 +267,19 @@ static tl_status tidy(temporal_op *t, tl_error *err)
 static tl_status temporal_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_error *err)
 {
     temporal_op *t = (temporal_op *)op;
-    bool idle = false, progress = false;
-    for (int tries = 0; tries < 2 && !progress; tries++) {
-        int s = t->turn;
-        t->turn = 1 - s;
-        TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
-        TL_TRY(tl_stream__next(t->inputs[s], &batch, state, err));
-        if (batch != NULL && batch->n_rows > 0)
-            TL_TRY(add_batch(t, s, batch, err));
-        progress = *state == TL_OP_ROWS;
-        idle |= *state == TL_OP_IDLE;
-    }
-    int64_t watermark = TL_MIN(t->inputs[0]->watermark, t->inputs[1]->watermark);
-    t->seen = TL_MAX(t->seen, watermark);
+    TL_CLEANUP(tl_taken_deinit) tl_taken in = {0};
+    TL_TRY(tl_stream__take_turns(op, &in, state, err));
+    if (in.batch != NULL)
+        TL_TRY(add_batch(t, in.side, in.batch, err));
+    t->seen = TL_MAX(t->seen, tl_stream__both_watermarks(op));
     if (t->next_due <= t->seen) { /* also rows that came late: at a commit nothing that could be given still waits */
         int64_t n = take_due(t, t->seen);
         TL_TRY(join_due(t, t->waiting + t->n_waiting, n, out, err));
     }
     TL_TRY(tidy(t, err));
     op->watermark = t->seen;
-    *state = progress || *out != NULL ? TL_OP_ROWS : idle ? TL_OP_IDLE : TL_OP_END;
+    if (*out != NULL)
+        *state = TL_OP_ROWS;
     return TL_OK;
 }
 
@@ -298,18 +289,15 @@ static void key_free(void *state)
     tl_free(state);
 }
 
-static void temporal_free(tl_op *op)
+static void temporal_deinit(tl_op *op)
 {
     temporal_op *t = (temporal_op *)op;
     tl_partitions_deinit(&t->keys, key_free);
-    for (int s = 0; s < 2; s++) {
-        tl_stream__op_free(t->inputs[s]);
+    for (int s = 0; s < 2; s++)
         tl_row_buffer_deinit(&t->rows[s]);
-    }
     tl_free(t->waiting);
     tl_sql_program_free(t->condition);
     tl_type_unref(t->joined);
-    tl_free(t);
 }
 
 static tl_status init(temporal_op *t, const tl_plan *plan, tl_error *err)
@@ -323,32 +311,20 @@ static tl_status init(temporal_op *t, const tl_plan *plan, tl_error *err)
                                                "time attribute can be found");
     if (plan->n_keys == 0)
         return tl_error_set(err, TL_E_INVALID, "Temporal table join requires an equality condition on fields of the versioned table");
-    TL_TRY(tl_stream__joined_type(t->inputs[0]->type, t->inputs[1]->type, &t->joined, err));
+    TL_TRY(tl_stream__joined_type(t->base.inputs[0]->type, t->base.inputs[1]->type, &t->joined, err));
     return plan->condition == NULL ? TL_OK : tl_stream__condition(t->base.pipeline, t->joined, plan->condition, &t->condition, err);
 }
 
 tl_status tl_stream__temporal_join(tl_pipeline *pipeline, const tl_plan *plan, tl_op *left, tl_op *right, tl_op **out, tl_error *err)
 {
-    static const tl_op_ops ops = {temporal_next, temporal_free};
-    temporal_op *t = tl_calloc(1, sizeof *t);
-    if (t == NULL) {
-        tl_stream__op_free(left);
-        tl_stream__op_free(right);
-        return tl_nomem(err, "operator");
-    }
-    t->base = tl_stream__op(&ops, pipeline, plan->type);
+    static const tl_op_ops ops = {temporal_next, temporal_deinit};
+    temporal_op *t = tl_stream__op_new(sizeof *t, &ops, pipeline, plan->type, left, right, err);
+    if (t == NULL)
+        return TL_E_NOMEM;
     t->plan = plan;
-    t->inputs[0] = left;
-    t->inputs[1] = right;
     t->seen = TL_WATERMARK_NONE;
     t->next_due = INT64_MAX;
     t->tidy_at = 4096;
     pipeline->stateful = pipeline->event_time = true;
-    tl_status status = init(t, plan, err);
-    if (status != TL_OK) {
-        temporal_free(&t->base);
-        return status;
-    }
-    *out = &t->base;
-    return TL_OK;
+    return tl_stream__op_done(&t->base, init(t, plan, err), out);
 }

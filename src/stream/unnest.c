@@ -3,7 +3,6 @@
 
 typedef struct unnest_op {
     tl_op base;
-    tl_op *input;
     const tl_plan *plan;
 } unnest_op;
 
@@ -107,8 +106,9 @@ static tl_status append_elements(const unnest_op *op, const tl_column *list, con
     return status;
 }
 
-static tl_status unnest_batch(const unnest_op *op, const tl_batch *in, tl_batch **out, tl_error *err)
+static tl_status unnest_batch(tl_op *base, const tl_batch *in, tl_batch **out, tl_error *err)
 {
+    const unnest_op *op = (const unnest_op *)base;
     unnested u = {0};
     TL_CLEANUP(tl_batch_freep) tl_batch *rows = NULL;
     TL_CLEANUP(tl_batch_freep) tl_batch *result = NULL;
@@ -131,29 +131,15 @@ static tl_status unnest_batch(const unnest_op *op, const tl_batch *in, tl_batch 
 
 static tl_status unnest_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_error *err)
 {
-    unnest_op *u = (unnest_op *)op;
-    TL_CLEANUP(tl_batch_freep) tl_batch *in = NULL;
-    TL_TRY(tl_stream__next(u->input, &in, state, err));
-    op->watermark = u->input->watermark;
-    return in == NULL || in->n_rows == 0 ? TL_OK : unnest_batch(u, in, out, err);
-}
-
-static void unnest_free(tl_op *op)
-{
-    tl_stream__op_free(((unnest_op *)op)->input);
-    tl_free(op);
+    return tl_stream__each_batch(op, unnest_batch, out, state, err);
 }
 
 tl_status tl_stream__unnest(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err)
 {
-    static const tl_op_ops ops = {unnest_next, unnest_free};
-    unnest_op *u = tl_calloc(1, sizeof *u);
-    if (u == NULL) {
-        tl_stream__op_free(input);
-        return tl_nomem(err, "operator");
-    }
-    u->base = tl_stream__op(&ops, pipeline, plan->type);
-    u->input = input;
+    static const tl_op_ops ops = {unnest_next, NULL};
+    unnest_op *u = tl_stream__op_new(sizeof *u, &ops, pipeline, plan->type, input, NULL, err);
+    if (u == NULL)
+        return TL_E_NOMEM;
     u->plan = plan;
     *out = &u->base;
     return TL_OK;

@@ -13,7 +13,6 @@
 
 typedef struct watermark_op {
     tl_op base;
-    tl_op *input;
     const tl_plan *plan;
     const tl_type *value_type; /* ROW of the watermark's column */
     tl_sql_program *value;
@@ -63,8 +62,8 @@ static tl_status mark_rows(watermark_op *w, tl_batch *batch, tl_error *err)
 static tl_status watermark_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_error *err)
 {
     watermark_op *w = (watermark_op *)op;
-    TL_TRY(tl_stream__next(w->input, out, state, err));
-    if (*state == TL_OP_END && w->input->watermark == TL_WATERMARK_END)
+    TL_TRY(tl_stream__next(op->inputs[0], out, state, err));
+    if (*state == TL_OP_END && op->inputs[0]->watermark == TL_WATERMARK_END)
         op->watermark = TL_WATERMARK_END;
     else if (*state != TL_OP_ROWS)
         catch_up(w);
@@ -83,13 +82,11 @@ static tl_status watermark_next(tl_op *op, tl_batch **out, tl_op_state *state, t
     return status;
 }
 
-static void watermark_free(tl_op *op)
+static void watermark_deinit(tl_op *op)
 {
     watermark_op *w = (watermark_op *)op;
-    tl_stream__op_free(w->input);
     tl_sql_program_free(w->value);
     tl_type_unref(w->value_type);
-    tl_free(w);
 }
 
 static bool reads_lake(const tl_plan *plan)
@@ -101,14 +98,10 @@ static bool reads_lake(const tl_plan *plan)
 
 tl_status tl_stream__watermark(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err)
 {
-    static const tl_op_ops ops = {watermark_next, watermark_free};
-    watermark_op *w = tl_calloc(1, sizeof *w);
-    if (w == NULL) {
-        tl_stream__op_free(input);
-        return tl_nomem(err, "operator");
-    }
-    w->base = tl_stream__op(&ops, pipeline, plan->type);
-    w->input = input;
+    static const tl_op_ops ops = {watermark_next, watermark_deinit};
+    watermark_op *w = tl_stream__op_new(sizeof *w, &ops, pipeline, plan->type, input, NULL, err);
+    if (w == NULL)
+        return TL_E_NOMEM;
     w->plan = plan;
     w->highest = TL_WATERMARK_NONE;
     w->by_snapshot = reads_lake(plan);
@@ -117,10 +110,5 @@ tl_status tl_stream__watermark(tl_pipeline *pipeline, const tl_plan *plan, tl_op
     tl_status status = tl_type_create_row(false, &field, 1, &w->value_type, err);
     if (status == TL_OK)
         status = tl_sql_program_create(&pipeline->env, input->type, NULL, &value, 1, w->value_type, &w->value, err);
-    if (status != TL_OK) {
-        watermark_free(&w->base);
-        return status;
-    }
-    *out = &w->base;
-    return TL_OK;
+    return tl_stream__op_done(&w->base, status, out);
 }

@@ -13,7 +13,6 @@
 
 typedef struct window_op {
     tl_op base;
-    tl_op *input;
     const tl_plan *plan;
     bool by_clock;
 } window_op;
@@ -147,23 +146,16 @@ static tl_status window_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_e
 {
     window_op *w = (window_op *)op;
     TL_CLEANUP(tl_batch_freep) tl_batch *in = NULL;
-    TL_TRY(tl_stream__next(w->input, &in, state, err));
+    TL_TRY(tl_stream__take(op, &in, state, err));
     int64_t now = 0;
     if (w->by_clock)
         now = tl_stream__now_ms(op->pipeline);
     /* Windows of an earlier run's clock have closed, or went with it. */
-    bool skip = in == NULL || in->n_rows == 0 || (w->by_clock && op->pipeline->replaying);
+    bool skip = in == NULL || (w->by_clock && op->pipeline->replaying);
     if (!skip)
         TL_TRY(window_batch(w, in, now, out, err));
-    op->watermark = w->by_clock ? now - 1 : w->input->watermark;
+    op->watermark = w->by_clock ? now - 1 : op->inputs[0]->watermark;
     return TL_OK;
-}
-
-static void window_free(tl_op *op)
-{
-    window_op *w = (window_op *)op;
-    tl_stream__op_free(w->input);
-    tl_free(w);
 }
 
 tl_status tl_stream__window_check(tl_pipeline *pipeline, const tl_plan *plan, bool *by_clock, tl_error *err)
@@ -184,17 +176,10 @@ tl_status tl_stream__window_check(tl_pipeline *pipeline, const tl_plan *plan, bo
 
 tl_status tl_stream__window(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err)
 {
-    static const tl_op_ops ops = {window_next, window_free};
-    window_op *w = tl_calloc(1, sizeof *w);
-    tl_status status = w == NULL ? tl_nomem(err, "operator") : tl_stream__window_check(pipeline, plan, &w->by_clock, err);
-    if (status != TL_OK) {
-        tl_stream__op_free(input);
-        tl_free(w);
-        return status;
-    }
-    w->base = tl_stream__op(&ops, pipeline, plan->type);
-    w->input = input;
+    static const tl_op_ops ops = {window_next, NULL};
+    window_op *w = tl_stream__op_new(sizeof *w, &ops, pipeline, plan->type, input, NULL, err);
+    if (w == NULL)
+        return TL_E_NOMEM;
     w->plan = plan;
-    *out = &w->base;
-    return TL_OK;
+    return tl_stream__op_done(&w->base, tl_stream__window_check(pipeline, plan, &w->by_clock, err), out);
 }

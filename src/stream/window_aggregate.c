@@ -26,7 +26,6 @@ typedef struct window_end {
 
 typedef struct window_agg_op {
     tl_op base;
-    tl_op *input;
     const tl_plan *plan;
     tl_acc_calls calls;
     int32_t *group;
@@ -192,10 +191,10 @@ static tl_status window_agg_next(tl_op *op, tl_batch **out, tl_op_state *state, 
 {
     window_agg_op *a = (window_agg_op *)op;
     TL_CLEANUP(tl_batch_freep) tl_batch *in = NULL;
-    TL_TRY(tl_stream__next(a->input, &in, state, err));
-    if (in != NULL && in->n_rows > 0)
+    TL_TRY(tl_stream__take(op, &in, state, err));
+    if (in != NULL)
         TL_TRY(add_batch(a, in, err));
-    a->seen = TL_MAX(a->seen, a->input->watermark);
+    a->seen = TL_MAX(a->seen, a->base.inputs[0]->watermark);
     op->watermark = a->seen;
     size_t n = tl_time_list_count(&a->ends, a->seen);
     if (n == 0)
@@ -205,7 +204,7 @@ static tl_status window_agg_next(tl_op *op, tl_batch **out, tl_op_state *state, 
     return TL_OK;
 }
 
-static void window_agg_free(tl_op *op)
+static void window_agg_deinit(tl_op *op)
 {
     window_agg_op *a = (window_agg_op *)op;
     for (size_t i = 0; i < a->ends.n; i++)
@@ -213,36 +212,24 @@ static void window_agg_free(tl_op *op)
     tl_time_list_deinit(&a->ends);
     tl_free(a->group);
     tl_type_unref(a->key_type);
-    tl_stream__op_free(a->input);
-    tl_free(a);
 }
 
 static tl_status init(window_agg_op *a, const tl_plan *plan, tl_error *err)
 {
-    a->calls = (tl_acc_calls){plan->calls, plan->n_calls, a->input->type, tl_stream__insert_only(plan->inputs[0])};
+    a->calls = (tl_acc_calls){plan->calls, plan->n_calls, a->base.inputs[0]->type, tl_stream__insert_only(plan->inputs[0])};
     TL_TRY(tl_acc_check(&a->calls, err));
-    TL_TRY(tl_stream__group_columns(plan, a->input->type, &a->group, &a->n_key, err));
+    TL_TRY(tl_stream__group_columns(plan, a->base.inputs[0]->type, &a->group, &a->n_key, err));
     return tl_type_create_row(false, plan->type->fields, plan->n_group, &a->key_type, err);
 }
 
 tl_status tl_stream__window_aggregate(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err)
 {
-    static const tl_op_ops ops = {window_agg_next, window_agg_free};
-    window_agg_op *a = tl_calloc(1, sizeof *a);
-    if (a == NULL) {
-        tl_stream__op_free(input);
-        return tl_nomem(err, "operator");
-    }
-    a->base = tl_stream__op(&ops, pipeline, plan->type);
-    a->input = input;
+    static const tl_op_ops ops = {window_agg_next, window_agg_deinit};
+    window_agg_op *a = tl_stream__op_new(sizeof *a, &ops, pipeline, plan->type, input, NULL, err);
+    if (a == NULL)
+        return TL_E_NOMEM;
     a->plan = plan;
     a->seen = TL_WATERMARK_NONE;
     pipeline->stateful = true;
-    tl_status status = init(a, plan, err);
-    if (status != TL_OK) {
-        window_agg_free(&a->base);
-        return status;
-    }
-    *out = &a->base;
-    return TL_OK;
+    return tl_stream__op_done(&a->base, init(a, plan, err), out);
 }

@@ -16,12 +16,10 @@ typedef struct window_end {
 
 typedef struct window_join_op {
     tl_op base;
-    tl_op *inputs[2];
     const tl_plan *plan;
     tl_row_buffer rows[2];
     tl_time_list ends; /* window_end of each open end */
     int64_t seen;
-    int turn;
     tl_sql_program *condition;
     const tl_type *joined;
 } window_join_op;
@@ -53,7 +51,7 @@ static tl_status add_batch(window_join_op *j, int side, const tl_batch *batch, i
     if (sel == NULL)
         return tl_nomem(err, "join");
     const tl_column *ends = batch->cols[side == 0 ? j->plan->window_end : j->plan->right_window_end];
-    int64_t n = 0, other = j->inputs[1 - side]->watermark;
+    int64_t n = 0, other = j->base.inputs[1 - side]->watermark;
     for (int64_t i = 0; i < batch->n_rows; i++) {
         int64_t mark = TL_MAX(j->seen, TL_MIN(tl_stream__row_watermark(batch, i, before), other));
         if (!tl_col_is_null(ends, i) && tl_stream__end_of(&j->base, j->plan, ends, i) - 1 > mark)
@@ -98,7 +96,7 @@ static tl_status collect(window_join_op *j, int side, size_t n_ends, closing *c,
     TL_CLEANUP(tl_freep) uint32_t *all = tl_alloc(sizeof *all * (size_t)(refs.n + 1));
     if (status != TL_OK || c->joined == NULL || all == NULL)
         status = tl_nomem(err, "join");
-    const tl_type *type = j->inputs[side]->type;
+    const tl_type *type = j->base.inputs[side]->type;
     TL_CLEANUP(tl_batch_freep) tl_batch *rows = NULL;
     uint32_t chunk;
     if (status == TL_OK)
@@ -161,7 +159,7 @@ static tl_status join_windows(window_join_op *j, size_t n_ends, tl_batch **out, 
     memset(sides, 0, sizeof sides);
     tl_pairs pairs = {0}, results = {0};
     TL_CLEANUP(tl_freep) uint8_t *passes = NULL;
-    int32_t n_left = j->inputs[0]->type->n_fields;
+    int32_t n_left = j->base.inputs[0]->type->n_fields;
     tl_status status = collect(j, 0, n_ends, &sides[0], err);
     if (status == TL_OK)
         status = collect(j, 1, n_ends, &sides[1], err);
@@ -214,55 +212,38 @@ static tl_status close_windows(window_join_op *j, size_t n, tl_batch **out, tl_e
 static tl_status window_join_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_error *err)
 {
     window_join_op *j = (window_join_op *)op;
-    bool idle = false, progress = false;
-    for (int tries = 0; tries < 2 && !progress; tries++) {
-        int s = j->turn;
-        j->turn = 1 - s;
-        TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
-        int64_t before = j->inputs[s]->watermark;
-        TL_TRY(tl_stream__next(j->inputs[s], &batch, state, err));
-        if (batch != NULL && batch->n_rows > 0)
-            TL_TRY(add_batch(j, s, batch, before, err));
-        progress = *state == TL_OP_ROWS;
-        idle |= *state == TL_OP_IDLE;
-    }
-    j->seen = TL_MAX(j->seen, TL_MIN(j->inputs[0]->watermark, j->inputs[1]->watermark));
+    TL_CLEANUP(tl_taken_deinit) tl_taken in = {0};
+    TL_TRY(tl_stream__take_turns(op, &in, state, err));
+    if (in.batch != NULL)
+        TL_TRY(add_batch(j, in.side, in.batch, in.before, err));
+    j->seen = TL_MAX(j->seen, tl_stream__both_watermarks(op));
     op->watermark = j->seen;
     size_t n = tl_time_list_count(&j->ends, j->seen);
-    if (n > 0)
-        TL_TRY(close_windows(j, n, out, err));
-    *state = progress || n > 0 ? TL_OP_ROWS : idle ? TL_OP_IDLE : TL_OP_END;
-    return TL_OK;
+    if (n == 0)
+        return TL_OK;
+    *state = TL_OP_ROWS;
+    return close_windows(j, n, out, err);
 }
 
-static void window_join_free(tl_op *op)
+static void window_join_deinit(tl_op *op)
 {
     window_join_op *j = (window_join_op *)op;
     for (size_t i = 0; i < j->ends.n; i++)
         end_free(j->ends.items[i].value);
     tl_time_list_deinit(&j->ends);
-    for (int s = 0; s < 2; s++) {
-        tl_stream__op_free(j->inputs[s]);
+    for (int s = 0; s < 2; s++)
         tl_row_buffer_deinit(&j->rows[s]);
-    }
     tl_sql_program_free(j->condition);
     tl_type_unref(j->joined);
-    tl_free(j);
 }
 
 tl_status tl_stream__window_join(tl_pipeline *pipeline, const tl_plan *plan, tl_op *left, tl_op *right, tl_op **out, tl_error *err)
 {
-    static const tl_op_ops ops = {window_join_next, window_join_free};
-    window_join_op *j = tl_calloc(1, sizeof *j);
-    if (j == NULL) {
-        tl_stream__op_free(left);
-        tl_stream__op_free(right);
-        return tl_nomem(err, "operator");
-    }
-    j->base = tl_stream__op(&ops, pipeline, plan->type);
+    static const tl_op_ops ops = {window_join_next, window_join_deinit};
+    window_join_op *j = tl_stream__op_new(sizeof *j, &ops, pipeline, plan->type, left, right, err);
+    if (j == NULL)
+        return TL_E_NOMEM;
     j->plan = plan;
-    j->inputs[0] = left;
-    j->inputs[1] = right;
     j->seen = TL_WATERMARK_NONE;
     pipeline->stateful = true;
     tl_status status = tl_stream__need_insert_only(plan, "a window join", err);
@@ -270,10 +251,5 @@ tl_status tl_stream__window_join(tl_pipeline *pipeline, const tl_plan *plan, tl_
         status = tl_stream__joined_type(left->type, right->type, &j->joined, err);
     if (status == TL_OK && plan->condition != NULL)
         status = tl_stream__condition(pipeline, j->joined, plan->condition, &j->condition, err);
-    if (status != TL_OK) {
-        window_join_free(&j->base);
-        return status;
-    }
-    *out = &j->base;
-    return TL_OK;
+    return tl_stream__op_done(&j->base, status, out);
 }

@@ -17,7 +17,6 @@ typedef struct window_end {
 
 typedef struct window_rank_op {
     tl_op base;
-    tl_op *input;
     const tl_plan *plan;
     tl_rank_order order;
     tl_row_buffer rows;
@@ -137,7 +136,7 @@ static tl_status list_rows(const window_rank_op *r, const window_end *w, result 
 static tl_status gather(const window_rank_op *r, const result *from, tl_batch **out, tl_error *err)
 {
     TL_CLEANUP(tl_batch_freep) tl_batch *rows = NULL;
-    int32_t n_input = r->input->type->n_fields;
+    int32_t n_input = r->base.inputs[0]->type->n_fields;
     TL_TRY(tl_batch_create(r->base.type, from->rows.n, &rows, err));
     TL_TRY(tl_row_buffer_gather(&r->rows, from->rows.refs, from->rows.n, NULL, n_input, rows, 0, err));
     if (r->plan->with_rank) {
@@ -193,10 +192,10 @@ static tl_status window_rank_next(tl_op *op, tl_batch **out, tl_op_state *state,
 {
     window_rank_op *r = (window_rank_op *)op;
     TL_CLEANUP(tl_batch_freep) tl_batch *in = NULL;
-    TL_TRY(tl_stream__next(r->input, &in, state, err));
-    if (in != NULL && in->n_rows > 0)
+    TL_TRY(tl_stream__take(op, &in, state, err));
+    if (in != NULL)
         TL_TRY(add_batch(r, in, err));
-    r->seen = TL_MAX(r->seen, r->input->watermark);
+    r->seen = TL_MAX(r->seen, r->base.inputs[0]->watermark);
     op->watermark = r->seen;
     size_t n = tl_time_list_count(&r->ends, r->seen);
     if (n > 0) {
@@ -206,27 +205,21 @@ static tl_status window_rank_next(tl_op *op, tl_batch **out, tl_op_state *state,
     return tl_row_buffer_is_sparse(&r->rows) ? compact(r, err) : TL_OK;
 }
 
-static void window_rank_free(tl_op *op)
+static void window_rank_deinit(tl_op *op)
 {
     window_rank_op *r = (window_rank_op *)op;
     for (size_t i = 0; i < r->ends.n; i++)
         end_free(r->ends.items[i].value);
     tl_time_list_deinit(&r->ends);
     tl_row_buffer_deinit(&r->rows);
-    tl_stream__op_free(r->input);
-    tl_free(r);
 }
 
 tl_status tl_stream__window_rank(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err)
 {
-    static const tl_op_ops ops = {window_rank_next, window_rank_free};
-    window_rank_op *r = tl_calloc(1, sizeof *r);
-    if (r == NULL) {
-        tl_stream__op_free(input);
-        return tl_nomem(err, "operator");
-    }
-    r->base = tl_stream__op(&ops, pipeline, plan->type);
-    r->input = input;
+    static const tl_op_ops ops = {window_rank_next, window_rank_deinit};
+    window_rank_op *r = tl_stream__op_new(sizeof *r, &ops, pipeline, plan->type, input, NULL, err);
+    if (r == NULL)
+        return TL_E_NOMEM;
     r->plan = plan;
     r->order = (tl_rank_order){&r->rows, plan->over[0].order, plan->over[0].n_order, plan->keep_newest};
     r->limit = tl_stream__insert_only(plan->inputs[0]) ? TL_MAX(plan->rank_to, 0) : INT64_MAX;
