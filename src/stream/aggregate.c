@@ -8,6 +8,7 @@
  */
 #include "base/map.h"
 #include "stream/accumulate.h"
+#include "stream/array.h"
 #include "stream/keys.h"
 
 typedef struct group {
@@ -28,7 +29,7 @@ typedef struct agg_op {
     tl_builder **keys; /* key columns of the batch's touched groups, in order of touching */
     tl_builder **before; /* call columns of touched groups that were there */
     group **touched;
-    size_t n_touched, cap_touched;
+    int64_t n_touched, cap_touched;
 } agg_op;
 
 static void group_free(const agg_op *a, group *g)
@@ -42,18 +43,12 @@ static void group_free(const agg_op *a, group *g)
 
 static tl_status touch(agg_op *a, group *g, const tl_batch *batch, int64_t row, tl_error *err)
 {
-    if (a->n_touched == a->cap_touched) {
-        size_t cap = a->cap_touched == 0 ? 256 : a->cap_touched * 2;
-        group **grown = tl_realloc(a->touched, cap * sizeof *grown);
-        if (grown == NULL)
-            return tl_nomem(err, "aggregate");
-        a->touched = grown;
-        a->cap_touched = cap;
-    }
+    if (tl_array_fit(&a->touched, sizeof *a->touched, a->n_touched, &a->cap_touched, 256) != TL_OK)
+        return tl_nomem(err, "aggregate");
     for (int32_t k = 0; k < a->plan->n_group; k++)
         if (tl_builder_copy(a->keys[k], batch->cols[a->group[k]], row) != TL_OK)
             return tl_nomem(err, "aggregate");
-    g->key_row = (int64_t)a->n_touched;
+    g->key_row = a->n_touched;
     g->old_row = -1;
     if (g->rows > 0) {
         g->old_row = a->plan->n_calls > 0 ? tl_builder_length(a->before[0]) : 0;
@@ -129,7 +124,7 @@ static bool same_values(const agg_op *a, tl_column *const *before, int64_t i, tl
 
 static void list_changes(const agg_op *a, tl_column *const *before, tl_column *const *after, const int64_t *after_rows, changes *out)
 {
-    for (size_t i = 0; i < a->n_touched; i++) {
+    for (int64_t i = 0; i < a->n_touched; i++) {
         const group *g = a->touched[i];
         bool was = g->old_row >= 0, is = after_rows[i] >= 0;
         if (was && is && same_values(a, before, g->old_row, after, after_rows[i]))
@@ -164,7 +159,7 @@ static tl_status gather_changes(const agg_op *a, tl_column *const *keys, tl_colu
 static tl_status build_after(agg_op *a, tl_builder **after, int64_t *after_rows, tl_error *err)
 {
     int64_t n = 0;
-    for (size_t i = 0; i < a->n_touched; i++) {
+    for (int64_t i = 0; i < a->n_touched; i++) {
         group *g = a->touched[i];
         after_rows[i] = -1;
         if (g->rows <= 0 && a->plan->n_group > 0)
@@ -186,7 +181,7 @@ static void free_columns(tl_column **cols, int32_t n)
 static tl_status output(agg_op *a, tl_batch **out, tl_error *err)
 {
     int32_t n_group = a->plan->n_group, n_calls = a->plan->n_calls;
-    size_t n = a->n_touched;
+    size_t n = (size_t)a->n_touched;
     tl_builder **after = NULL;
     tl_column **keys = tl_calloc((size_t)n_group + 1, sizeof *keys), **before = tl_calloc((size_t)n_calls + 1, sizeof *before),
               **now = tl_calloc((size_t)n_calls + 1, sizeof *now);

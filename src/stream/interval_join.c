@@ -6,6 +6,7 @@
  * interval longer. So what has come out by a commit does not depend on which side was read first, and a restart, which reads both
  * sides anew, finds the same rows still waiting.
  */
+#include "stream/array.h"
 #include "stream/pairs.h"
 #include "stream/partitions.h"
 #include "stream/time_heap.h"
@@ -56,19 +57,7 @@ static tl_status set_timer(interval_op *j, key_state *key, int side)
 /* *is_first: it is the one that goes first. */
 static tl_status cache_add(cache *c, kept_row row, bool *is_first)
 {
-    if (c->first + c->n == c->cap) {
-        if (c->first > c->n) {
-            memmove(c->rows, c->rows + c->first, sizeof *c->rows * (size_t)c->n);
-            c->first = 0;
-        } else {
-            int64_t cap = c->cap == 0 ? 4 : c->cap * 2;
-            kept_row *grown = tl_realloc(c->rows, sizeof *grown * (size_t)cap);
-            if (grown == NULL)
-                return TL_E_NOMEM;
-            c->rows = grown;
-            c->cap = cap;
-        }
-    }
+    TL_TRY(tl_queue_fit(&c->rows, sizeof *c->rows, &c->first, c->n, &c->cap));
     int64_t at = c->first + c->n++;
     for (; at > c->first && c->rows[at - 1].time > row.time; at--)
         c->rows[at] = c->rows[at - 1];
@@ -153,10 +142,7 @@ static tl_status meet(interval_op *j, meeting *m, int side, tl_rowref mine, cons
     for (int64_t k = cache_find(other, time - j->reach[1 - side]); k < other->first + other->n && other->rows[k].time <= time + j->reach[side]; k++) {
         TL_TRY(side == 0 ? tl_pairs_add(&m->pairs, mine, other->rows[k].row) : tl_pairs_add(&m->pairs, other->rows[k].row, mine));
         if (m->pairs.sides[0].cap > m->cap_places) {
-            int64_t *grown = tl_realloc(m->places, sizeof *grown * (size_t)m->pairs.sides[0].cap);
-            if (grown == NULL)
-                return TL_E_NOMEM;
-            m->places = grown;
+            TL_TRY(tl_array_resize(&m->places, sizeof *m->places, m->pairs.sides[0].cap));
             m->cap_places = m->pairs.sides[0].cap;
         }
         m->places[m->pairs.sides[0].n - 1] = k;
@@ -212,13 +198,8 @@ static tl_status join_row(interval_op *j, const meeting *m, int side, int64_t i,
 static tl_status join_batch(interval_op *j, int side, const tl_batch *batch, int64_t before, tl_error *err)
 {
     TL_TRY(tl_stream__refuse_retractions(batch, "an interval join", err));
-    TL_CLEANUP(tl_freep) uint32_t *all = tl_alloc(sizeof *all * (size_t)(batch->n_rows + 1));
-    if (all == NULL)
-        return tl_nomem(err, "join");
-    for (int64_t i = 0; i < batch->n_rows; i++)
-        all[i] = (uint32_t)i;
     uint32_t chunk;
-    TL_TRY(tl_row_buffer_add(&j->rows[side], batch, all, batch->n_rows, &chunk, err));
+    TL_TRY(tl_row_buffer_add_all(&j->rows[side], batch, &chunk, err));
     meeting m = {0};
     tl_status status = find_meetings(j, &m, side, batch, chunk, err);
     const tl_column *time = batch->cols[time_column(j, side)];

@@ -5,6 +5,7 @@
  * For outer, semi and anti joins each row knows its number of partners: it is padded with NULLs (outer), in the result (semi)
  * or out of it (anti) when that number leaves or reaches zero.
  */
+#include "stream/array.h"
 #include "stream/op.h"
 #include "stream/pairs.h"
 #include "stream/row_store.h"
@@ -37,17 +38,10 @@ static const tl_rowref no_row = {0, TL_ROW_NULL};
 static tl_status emit(pairs *p, tl_rowref left, tl_rowref right, uint8_t kind)
 {
     if (p->n == p->cap) {
-        int64_t cap = p->cap == 0 ? 1024 : p->cap * 2;
-        for (int s = 0; s < 2; s++) {
-            tl_rowref *refs = tl_realloc(p->refs[s], sizeof *refs * (size_t)cap);
-            if (refs == NULL)
-                return TL_E_NOMEM;
-            p->refs[s] = refs;
-        }
-        uint8_t *kinds = tl_realloc(p->kinds, (size_t)cap);
-        if (kinds == NULL)
-            return TL_E_NOMEM;
-        p->kinds = kinds;
+        int64_t cap = tl_array_next_cap(p->cap, 1024);
+        for (int s = 0; s < 2; s++)
+            TL_TRY(tl_array_resize(&p->refs[s], sizeof *p->refs[s], cap));
+        TL_TRY(tl_array_resize(&p->kinds, sizeof *p->kinds, cap));
         p->cap = cap;
     }
     p->refs[0][p->n] = left;
@@ -122,14 +116,8 @@ static tl_status find_candidates(const side *mine, const side *other, const tl_b
         const struct tl_row_entry *entry = NULL;
         bool null_key = tl_stream__has_null(batch, mine->rows.key_columns, mine->rows.n_keys, i);
         while (!null_key && tl_row_store_next(&other->rows, keys, i, &entry)) {
-            if (out->n == out->cap) {
-                int64_t cap = out->cap == 0 ? 1024 : out->cap * 2;
-                const struct tl_row_entry **grown = tl_realloc(out->entries, sizeof *grown * (size_t)cap);
-                if (grown == NULL)
-                    return tl_nomem(err, "join");
-                out->entries = grown;
-                out->cap = cap;
-            }
+            if (tl_array_fit(&out->entries, sizeof *out->entries, out->n, &out->cap, 1024) != TL_OK)
+                return tl_nomem(err, "join");
             out->entries[out->n++] = entry;
         }
     }

@@ -9,6 +9,7 @@
  * Memory: rows that wait and, with a lower bound, rows in the frame; one set of accumulators per partition.
  */
 #include "stream/accumulate.h"
+#include "stream/array.h"
 #include "stream/partitions.h"
 #include "stream/row_buffer.h"
 #include "stream/time_heap.h"
@@ -49,19 +50,7 @@ typedef struct over_op {
 
 static tl_status frame_push(partition *p, framed_row row)
 {
-    if (p->first + p->n == p->cap) {
-        if (p->first > p->n) {
-            memmove(p->frame, p->frame + p->first, sizeof *p->frame * (size_t)p->n);
-            p->first = 0;
-        } else {
-            int64_t cap = p->cap == 0 ? 4 : p->cap * 2;
-            framed_row *grown = tl_realloc(p->frame, sizeof *grown * (size_t)cap);
-            if (grown == NULL)
-                return TL_E_NOMEM;
-            p->frame = grown;
-            p->cap = cap;
-        }
-    }
+    TL_TRY(tl_queue_fit(&p->frame, sizeof *p->frame, &p->first, p->n, &p->cap));
     p->frame[p->first + p->n++] = row;
     return TL_OK;
 }
@@ -210,14 +199,9 @@ static tl_status add_batch(over_op *o, const tl_batch *batch, tl_error *err)
     TL_TRY(tl_stream__refuse_retractions(batch, "OVER aggregation", err));
     TL_CLEANUP(tl_keys_freep) tl_keys *keys = NULL;
     TL_TRY(tl_stream__keys(batch, o->over->partition, o->over->n_partition, &keys, err));
-    TL_CLEANUP(tl_freep) uint32_t *all = tl_alloc(sizeof *all * (size_t)(batch->n_rows + 1));
-    if (all == NULL)
-        return tl_nomem(err, "OVER");
-    for (int64_t i = 0; i < batch->n_rows; i++)
-        all[i] = (uint32_t)i;
     uint32_t chunk;
     int64_t now = o->by_clock ? tl_stream__now_ms(o->base.pipeline) : 0;
-    TL_TRY(tl_row_buffer_add(&o->rows, batch, all, batch->n_rows, &chunk, err));
+    TL_TRY(tl_row_buffer_add_all(&o->rows, batch, &chunk, err));
     TL_TRY(keep_inputs(o, chunk, err));
     for (int64_t i = 0; i < batch->n_rows; i++)
         TL_TRY(add_row(o, batch, keys, i, now, (tl_rowref){chunk, (uint32_t)i}, err));

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "stream/array.h"
 #include "stream/partitions.h"
 #include "stream/ranking.h"
 
@@ -33,7 +34,7 @@ typedef struct rank_op {
     tl_map partitions;
     int64_t limit; /* rows that a partition keeps */
     partition **touched;
-    size_t n_touched, cap_touched;
+    int64_t n_touched, cap_touched;
     tl_ref_list gone; /* rows that no partition holds any more; freed behind the batch */
 } rank_op;
 
@@ -57,14 +58,7 @@ static tl_status touch(rank_op *r, partition *p)
 {
     if (p->touched)
         return TL_OK;
-    if (r->n_touched == r->cap_touched) {
-        size_t cap = r->cap_touched == 0 ? 256 : r->cap_touched * 2;
-        partition **grown = tl_realloc(r->touched, cap * sizeof *grown);
-        if (grown == NULL)
-            return TL_E_NOMEM;
-        r->touched = grown;
-        r->cap_touched = cap;
-    }
+    TL_TRY(tl_array_fit(&r->touched, sizeof *r->touched, r->n_touched, &r->cap_touched, 256));
     p->n_old = in_bounds(r, p->ranking.n);
     tl_free(p->old);
     p->old = NULL;
@@ -101,14 +95,8 @@ static tl_status emit(changes *c, tl_rowref row, int64_t rank, uint8_t kind)
 {
     TL_TRY(tl_ref_list_add(&c->rows, &row, 1));
     if (c->rows.cap > c->cap) {
-        int64_t *ranks = tl_realloc(c->ranks, sizeof *ranks * (size_t)c->rows.cap);
-        if (ranks != NULL)
-            c->ranks = ranks;
-        uint8_t *kinds = tl_realloc(c->kinds, (size_t)c->rows.cap);
-        if (kinds != NULL)
-            c->kinds = kinds;
-        if (ranks == NULL || kinds == NULL)
-            return TL_E_NOMEM;
+        TL_TRY(tl_array_resize(&c->ranks, sizeof *c->ranks, c->rows.cap));
+        TL_TRY(tl_array_resize(&c->kinds, sizeof *c->kinds, c->rows.cap));
         c->cap = c->rows.cap;
     }
     c->ranks[c->rows.n - 1] = rank;
@@ -171,7 +159,7 @@ static tl_status emit_members(const partition *p, tl_rowref *now, int64_t n, cha
 static tl_status list_changes(rank_op *r, changes *out)
 {
     const tl_plan *plan = r->plan;
-    for (size_t i = 0; i < r->n_touched; i++) {
+    for (int64_t i = 0; i < r->n_touched; i++) {
         partition *p = r->touched[i];
         int64_t n = in_bounds(r, p->ranking.n);
         const tl_rowref *now = n > 0 ? p->ranking.rows + plan->rank_from - 1 : NULL;
@@ -222,14 +210,7 @@ static tl_status apply_batch(rank_op *r, const tl_batch *batch, changes *out, tl
 static tl_status gather(const rank_op *r, const changes *c, tl_batch **out, tl_error *err)
 {
     TL_CLEANUP(tl_batch_freep) tl_batch *result = NULL;
-    int32_t n_input = r->base.inputs[0]->type->n_fields;
-    TL_TRY(tl_batch_create(r->base.type, c->rows.n, &result, err));
-    TL_TRY(tl_row_buffer_gather(&r->rows, c->rows.refs, c->rows.n, NULL, n_input, result, 0, err));
-    if (r->plan->with_rank) {
-        TL_TRY(tl_column_alloc(r->base.type->fields[n_input].type, c->rows.n, &result->cols[n_input], err));
-        if (c->rows.n > 0)
-            memcpy(result->cols[n_input]->values, c->ranks, sizeof *c->ranks * (size_t)c->rows.n);
-    }
+    TL_TRY(tl_ranking_gather(&r->rows, c->rows.refs, r->plan->with_rank, c->ranks, c->rows.n, r->base.type, &result, err));
     if (c->rows.n > 0 && (result->row_kind = tl_memdup(c->kinds, (size_t)c->rows.n)) == NULL)
         return tl_nomem(err, "row kinds");
     *out = TL_STEAL(result);

@@ -1,5 +1,6 @@
 #include "stream/ranking.h"
 
+#include "stream/array.h"
 #include "types/key.h"
 
 static int compare(const tl_rank_order *order, tl_rowref a, const tl_batch *batch, int64_t i)
@@ -40,14 +41,7 @@ tl_status tl_ranking_insert(const tl_rank_order *order, tl_ranking *ranking, tl_
             return TL_OK;
         }
     }
-    if (ranking->n == ranking->cap) {
-        int64_t cap = ranking->cap == 0 ? 1 : ranking->cap * 2;
-        tl_rowref *grown = tl_realloc(ranking->rows, sizeof *grown * (size_t)cap);
-        if (grown == NULL)
-            return TL_E_NOMEM;
-        ranking->rows = grown;
-        ranking->cap = cap;
-    }
+    TL_TRY(tl_array_fit(&ranking->rows, sizeof *ranking->rows, ranking->n, &ranking->cap, 1));
     int64_t at = place_of(order, ranking, batch, row.row, !order->newest_first);
     if (full)
         *dropped = ranking->rows[--ranking->n];
@@ -76,4 +70,20 @@ bool tl_ranking_remove(const tl_rank_order *order, tl_ranking *ranking, const tl
         return true;
     }
     return false;
+}
+
+tl_status tl_ranking_gather(const tl_row_buffer *rows, const tl_rowref *refs, bool with_rank, const int64_t *ranks, int64_t n, const tl_type *type,
+                            tl_batch **out, tl_error *err)
+{
+    TL_CLEANUP(tl_batch_freep) tl_batch *result = NULL;
+    int32_t n_cols = type->n_fields - with_rank;
+    TL_TRY(tl_batch_create(type, n, &result, err));
+    TL_TRY(tl_row_buffer_gather(rows, refs, n, NULL, n_cols, result, 0, err));
+    if (with_rank) {
+        TL_TRY(tl_column_alloc(type->fields[n_cols].type, n, &result->cols[n_cols], err));
+        if (n > 0)
+            memcpy(result->cols[n_cols]->values, ranks, sizeof *ranks * (size_t)n);
+    }
+    *out = TL_STEAL(result);
+    return TL_OK;
 }

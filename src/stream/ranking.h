@@ -28,5 +28,8 @@ tl_status tl_ranking_insert(const tl_rank_order *order, tl_ranking *ranking, tl_
 bool tl_ranking_remove(const tl_rank_order *order, tl_ranking *ranking, const tl_batch *batch, int64_t i, tl_rowref *removed);
 /** Whether two rows are equal in all columns. */
 bool tl_rank_rows_equal(const tl_row_buffer *rows, tl_rowref a, const tl_batch *batch, int64_t i);
+/** The rows refs[0..n) of a buffer as a batch of `type`; with_rank: its last column is a BIGINT, ranks[0..n). */
+tl_status tl_ranking_gather(const tl_row_buffer *rows, const tl_rowref *refs, bool with_rank, const int64_t *ranks, int64_t n, const tl_type *type,
+                            tl_batch **out, tl_error *err);
 
 #endif

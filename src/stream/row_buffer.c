@@ -35,6 +35,20 @@ static tl_status free_slot(tl_row_buffer *b, uint32_t *slot, tl_error *err)
     return TL_OK;
 }
 
+tl_status tl_row_buffer_put(tl_row_buffer *buffer, tl_batch **rows, uint32_t *chunk, tl_error *err)
+{
+    *chunk = 0;
+    int64_t n = (*rows)->n_rows;
+    if (n == 0)
+        return TL_OK;
+    TL_TRY(free_slot(buffer, chunk, err));
+    buffer->chunks[*chunk] = TL_STEAL(*rows);
+    buffer->live[*chunk] = n;
+    buffer->rows += n;
+    buffer->alive += n;
+    return TL_OK;
+}
+
 tl_status tl_row_buffer_add(tl_row_buffer *buffer, const tl_batch *batch, const uint32_t *sel, int64_t n, uint32_t *chunk, tl_error *err)
 {
     *chunk = 0;
@@ -46,12 +60,17 @@ tl_status tl_row_buffer_add(tl_row_buffer *buffer, const tl_batch *batch, const 
     tl_free(rows->seq);
     rows->row_kind = NULL;
     rows->seq = NULL;
-    TL_TRY(free_slot(buffer, chunk, err));
-    buffer->chunks[*chunk] = TL_STEAL(rows);
-    buffer->live[*chunk] = n;
-    buffer->rows += n;
-    buffer->alive += n;
-    return TL_OK;
+    return tl_row_buffer_put(buffer, &rows, chunk, err);
+}
+
+tl_status tl_row_buffer_add_all(tl_row_buffer *buffer, const tl_batch *batch, uint32_t *chunk, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) uint32_t *all = tl_alloc(sizeof *all * (size_t)(batch->n_rows + 1));
+    if (all == NULL)
+        return tl_nomem(err, "operator state");
+    for (int64_t i = 0; i < batch->n_rows; i++)
+        all[i] = (uint32_t)i;
+    return tl_row_buffer_add(buffer, batch, all, batch->n_rows, chunk, err);
 }
 
 void tl_row_buffer_release(tl_row_buffer *buffer, tl_rowref ref)
@@ -85,8 +104,7 @@ tl_status tl_row_buffer_compact(tl_row_buffer *buffer, tl_rowref *const *refs, i
 {
     tl_row_buffer fresh = {0};
     TL_CLEANUP(tl_freep) tl_rowref *part = tl_alloc(sizeof *part * COMPACT_ROWS);
-    TL_CLEANUP(tl_freep) uint32_t *all = tl_alloc(sizeof *all * COMPACT_ROWS);
-    tl_status status = part == NULL || all == NULL ? tl_nomem(err, "operator state") : TL_OK;
+    tl_status status = part == NULL ? tl_nomem(err, "operator state") : TL_OK;
     const tl_type *type = NULL;
     for (uint32_t i = 0; i < buffer->n && type == NULL; i++)
         type = buffer->chunks[i] == NULL ? NULL : buffer->chunks[i]->type;
@@ -95,16 +113,14 @@ tl_status tl_row_buffer_compact(tl_row_buffer *buffer, tl_rowref *const *refs, i
         status = tl_nomem(err, "operator state");
     for (int64_t from = 0; from < n && status == TL_OK && type != NULL; from += COMPACT_ROWS) {
         int64_t count = TL_MIN(n - from, (int64_t)COMPACT_ROWS);
-        for (int64_t k = 0; k < count; k++) {
+        for (int64_t k = 0; k < count; k++)
             part[k] = *refs[from + k];
-            all[k] = (uint32_t)k;
-        }
         TL_CLEANUP(tl_batch_freep) tl_batch *rows = NULL;
         status = tl_batch_create(type, count, &rows, err);
         if (status == TL_OK)
             status = tl_row_buffer_gather(buffer, part, count, NULL, type->n_fields, rows, 0, err);
         if (status == TL_OK)
-            status = tl_row_buffer_add(&fresh, rows, all, count, &chunks[from / COMPACT_ROWS], err);
+            status = tl_row_buffer_put(&fresh, &rows, &chunks[from / COMPACT_ROWS], err);
     }
     if (status == TL_OK) { /* only now, so that a failure leaves everything as it was */
         for (int64_t k = 0; k < n; k++)

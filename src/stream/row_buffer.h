@@ -17,6 +17,10 @@ typedef struct tl_row_buffer {
 void tl_row_buffer_deinit(tl_row_buffer *buffer);
 /** Keep the rows sel[0..n) of a batch (its columns only): row k is {*chunk, k} from now on. Nothing happens if n is 0. */
 tl_status tl_row_buffer_add(tl_row_buffer *buffer, const tl_batch *batch, const uint32_t *sel, int64_t n, uint32_t *chunk, tl_error *err);
+/** Keep all rows of a batch. */
+tl_status tl_row_buffer_add_all(tl_row_buffer *buffer, const tl_batch *batch, uint32_t *chunk, tl_error *err);
+/** Keep a batch without kinds that was made for it: taken over, and *rows is NULL then, unless it is empty or something fails. */
+tl_status tl_row_buffer_put(tl_row_buffer *buffer, tl_batch **rows, uint32_t *chunk, tl_error *err);
 /** The owner has no more use for a row; a chunk without live rows is freed at once. */
 void tl_row_buffer_release(tl_row_buffer *buffer, tl_rowref ref);
 /** Most memory is held by rows that were let go: the owner should call tl_row_buffer_compact(). */

@@ -6,6 +6,7 @@
  * A row's window is [time, time + gap]; it merges with every open session that it touches, ends included. A row is late if its
  * merged session is over already.
  */
+#include "stream/array.h"
 #include "stream/partitions.h"
 #include "stream/row_buffer.h"
 #include "stream/time_heap.h"
@@ -149,14 +150,8 @@ static tl_status close_one(closing *c, const session *one)
     int64_t from = c->rows.n;
     TL_TRY(tl_ref_list_add(&c->rows, one->rows.refs, one->rows.n));
     if (c->rows.cap > c->cap) {
-        int64_t *starts = tl_realloc(c->starts, sizeof *starts * (size_t)c->rows.cap);
-        if (starts != NULL)
-            c->starts = starts;
-        int64_t *ends = tl_realloc(c->ends, sizeof *ends * (size_t)c->rows.cap);
-        if (ends != NULL)
-            c->ends = ends;
-        if (starts == NULL || ends == NULL)
-            return TL_E_NOMEM;
+        TL_TRY(tl_array_resize(&c->starts, sizeof *c->starts, c->rows.cap));
+        TL_TRY(tl_array_resize(&c->ends, sizeof *c->ends, c->rows.cap));
         c->cap = c->rows.cap;
     }
     for (int64_t i = from; i < c->rows.n; i++) {

@@ -4,6 +4,7 @@
  *
  * Memory: each different row of both sides once, as bytes.
  */
+#include "stream/array.h"
 #include "stream/partitions.h"
 #include "types/binary_row.h"
 
@@ -35,15 +36,9 @@ typedef struct changes {
 static tl_status emit(changes *c, int64_t row, uint8_t kind)
 {
     if (c->n == c->cap) {
-        int64_t cap = c->cap == 0 ? 1024 : c->cap * 2;
-        uint32_t *rows = tl_realloc(c->rows, sizeof *rows * (size_t)cap);
-        if (rows != NULL)
-            c->rows = rows;
-        uint8_t *kinds = tl_realloc(c->kinds, (size_t)cap);
-        if (kinds != NULL)
-            c->kinds = kinds;
-        if (rows == NULL || kinds == NULL)
-            return TL_E_NOMEM;
+        int64_t cap = tl_array_next_cap(c->cap, 1024);
+        TL_TRY(tl_array_resize(&c->rows, sizeof *c->rows, cap));
+        TL_TRY(tl_array_resize(&c->kinds, sizeof *c->kinds, cap));
         c->cap = cap;
     }
     c->rows[c->n] = (uint32_t)row;

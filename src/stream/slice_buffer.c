@@ -8,6 +8,7 @@
  * the recorded job `windows`. HOP and CUMULATE with such an offset lose rows in Flink, too, in ways that hang on its timers; here
  * their rows are late by the windows alone.
  */
+#include "stream/array.h"
 #include "stream/keys.h"
 #include "stream/row_buffer.h"
 
@@ -44,10 +45,7 @@ static tl_status give(slice_op *s, tl_rowref ref)
 {
     TL_TRY(tl_ref_list_add(&s->out, &ref, 1));
     if (s->out.cap > s->cap_marks) {
-        int64_t *grown = tl_realloc(s->out_marks, sizeof *grown * (size_t)s->out.cap);
-        if (grown == NULL)
-            return TL_E_NOMEM;
-        s->out_marks = grown;
+        TL_TRY(tl_array_resize(&s->out_marks, sizeof *s->out_marks, s->out.cap));
         s->cap_marks = s->out.cap;
     }
     s->out_marks[s->out.n - 1] = s->watermark;
@@ -89,13 +87,8 @@ static tl_status advance(slice_op *s, int64_t watermark)
 
 static tl_status add_batch(slice_op *s, const tl_batch *batch, tl_error *err)
 {
-    TL_CLEANUP(tl_freep) uint32_t *all = tl_alloc(sizeof *all * (size_t)(batch->n_rows + 1));
-    if (all == NULL)
-        return tl_nomem(err, "windows");
-    for (int64_t i = 0; i < batch->n_rows; i++)
-        all[i] = (uint32_t)i;
     uint32_t chunk;
-    TL_TRY(tl_row_buffer_add(&s->rows, batch, all, batch->n_rows, &chunk, err));
+    TL_TRY(tl_row_buffer_add_all(&s->rows, batch, &chunk, err));
     for (int64_t i = 0; i < batch->n_rows; i++) {
         int64_t mark = tl_stream__row_watermark(batch, i, s->watermark);
         tl_status status = mark > s->watermark ? advance(s, mark) : TL_OK;

@@ -11,6 +11,7 @@
  */
 #include <stdlib.h>
 
+#include "stream/array.h"
 #include "stream/pairs.h"
 #include "stream/partitions.h"
 
@@ -71,14 +72,7 @@ static tl_status add_version(temporal_op *t, key_state *key, version v)
         key->versions[at] = v;
         return TL_OK;
     }
-    if (key->n == key->cap) {
-        int64_t cap = key->cap == 0 ? 2 : key->cap * 2;
-        version *grown = tl_realloc(key->versions, sizeof *grown * (size_t)cap);
-        if (grown == NULL)
-            return TL_E_NOMEM;
-        key->versions = grown;
-        key->cap = cap;
-    }
+    TL_TRY(tl_array_fit(&key->versions, sizeof *key->versions, key->n, &key->cap, 2));
     memmove(key->versions + at + 2, key->versions + at + 1, sizeof *key->versions * (size_t)(key->n - at - 1));
     key->versions[at + 1] = v;
     key->n++;
@@ -87,14 +81,7 @@ static tl_status add_version(temporal_op *t, key_state *key, version v)
 
 static tl_status wait_for(temporal_op *t, waiting_row row)
 {
-    if (t->n_waiting == t->cap_waiting) {
-        int64_t cap = t->cap_waiting == 0 ? 1024 : t->cap_waiting * 2;
-        waiting_row *grown = tl_realloc(t->waiting, sizeof *grown * (size_t)cap);
-        if (grown == NULL)
-            return TL_E_NOMEM;
-        t->waiting = grown;
-        t->cap_waiting = cap;
-    }
+    TL_TRY(tl_array_fit(&t->waiting, sizeof *t->waiting, t->n_waiting, &t->cap_waiting, 1024));
     t->waiting[t->n_waiting++] = row;
     t->next_due = TL_MIN(t->next_due, row.time);
     return TL_OK;

@@ -1,4 +1,5 @@
 /* CROSS JOIN UNNEST: each row once for each element of its array, map or multiset; kinds and watermarks are carried through. */
+#include "stream/array.h"
 #include "stream/op.h"
 
 typedef struct unnest_op {
@@ -24,18 +25,10 @@ static void unnested_deinit(unnested *u)
 static tl_status add(unnested *u, int64_t row, uint32_t element, int32_t place)
 {
     if (u->n == u->cap) {
-        int64_t cap = u->cap == 0 ? 4096 : u->cap * 2;
-        uint32_t *rows = tl_realloc(u->rows, sizeof *rows * (size_t)cap);
-        if (rows != NULL)
-            u->rows = rows;
-        tl_rowref *elements = tl_realloc(u->elements, sizeof *elements * (size_t)cap);
-        if (elements != NULL)
-            u->elements = elements;
-        int32_t *places = tl_realloc(u->places, sizeof *places * (size_t)cap);
-        if (places != NULL)
-            u->places = places;
-        if (rows == NULL || elements == NULL || places == NULL)
-            return TL_E_NOMEM;
+        int64_t cap = tl_array_next_cap(u->cap, 4096);
+        TL_TRY(tl_array_resize(&u->rows, sizeof *u->rows, cap));
+        TL_TRY(tl_array_resize(&u->elements, sizeof *u->elements, cap));
+        TL_TRY(tl_array_resize(&u->places, sizeof *u->places, cap));
         u->cap = cap;
     }
     u->rows[u->n] = (uint32_t)row;

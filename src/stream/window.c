@@ -6,6 +6,7 @@
  * By processing time a row belongs to the window of now, and the clock is the watermark: a window that is open when the input ends
  * never closes.
  */
+#include "stream/array.h"
 #include "stream/op.h"
 
 /* More windows a row are refused: a HOP of a day every second has 86,400. */
@@ -34,18 +35,10 @@ static void placed_deinit(placed *p)
 static tl_status place(placed *p, int64_t row, int64_t start, int64_t end)
 {
     if (p->n == p->cap) {
-        int64_t cap = p->cap == 0 ? 4096 : p->cap * 2;
-        uint32_t *rows = tl_realloc(p->rows, sizeof *rows * (size_t)cap);
-        if (rows != NULL)
-            p->rows = rows;
-        int64_t *starts = tl_realloc(p->starts, sizeof *starts * (size_t)cap);
-        if (starts != NULL)
-            p->starts = starts;
-        int64_t *ends = tl_realloc(p->ends, sizeof *ends * (size_t)cap);
-        if (ends != NULL)
-            p->ends = ends;
-        if (rows == NULL || starts == NULL || ends == NULL)
-            return TL_E_NOMEM;
+        int64_t cap = tl_array_next_cap(p->cap, 4096);
+        TL_TRY(tl_array_resize(&p->rows, sizeof *p->rows, cap));
+        TL_TRY(tl_array_resize(&p->starts, sizeof *p->starts, cap));
+        TL_TRY(tl_array_resize(&p->ends, sizeof *p->ends, cap));
         p->cap = cap;
     }
     p->rows[p->n] = (uint32_t)row;

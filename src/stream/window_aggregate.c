@@ -7,6 +7,7 @@
  */
 #include "base/map.h"
 #include "stream/accumulate.h"
+#include "stream/array.h"
 #include "stream/keys.h"
 #include "stream/time_list.h"
 #include "types/binary_row.h"
@@ -63,14 +64,7 @@ static tl_status find_end(window_agg_op *a, int64_t end, window_end **out)
 
 static tl_status new_group(window_agg_op *a, window_end *w, tl_bytes_view key, tl_bytes_view row, window_group **out)
 {
-    if (w->n == w->cap) {
-        int64_t cap = w->cap == 0 ? 8 : w->cap * 2;
-        window_group **grown = tl_realloc(w->list, sizeof *grown * (size_t)cap);
-        if (grown == NULL)
-            return TL_E_NOMEM;
-        w->list = grown;
-        w->cap = cap;
-    }
+    TL_TRY(tl_array_fit(&w->list, sizeof *w->list, w->n, &w->cap, 8));
     size_t size = sizeof **out + sizeof(tl_accumulator) * (size_t)a->calls.n;
     window_group *g = tl_alloc(size + row.len);
     if (g == NULL)

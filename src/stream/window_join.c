@@ -93,8 +93,7 @@ static tl_status collect(window_join_op *j, int side, size_t n_ends, closing *c,
     }
     c->n = refs.n;
     c->joined = tl_calloc((size_t)refs.n + 1, 1);
-    TL_CLEANUP(tl_freep) uint32_t *all = tl_alloc(sizeof *all * (size_t)(refs.n + 1));
-    if (status != TL_OK || c->joined == NULL || all == NULL)
+    if (status != TL_OK || c->joined == NULL)
         status = tl_nomem(err, "join");
     const tl_type *type = j->base.inputs[side]->type;
     TL_CLEANUP(tl_batch_freep) tl_batch *rows = NULL;
@@ -103,12 +102,10 @@ static tl_status collect(window_join_op *j, int side, size_t n_ends, closing *c,
         status = tl_batch_create(type, refs.n, &rows, err);
     if (status == TL_OK)
         status = tl_row_buffer_gather(&j->rows[side], refs.refs, refs.n, NULL, type->n_fields, rows, 0, err);
-    for (int64_t i = 0; i < refs.n && status == TL_OK; i++)
-        all[i] = (uint32_t)i;
-    if (status == TL_OK)
-        status = tl_row_buffer_add(&c->rows, rows, all, refs.n, &chunk, err);
     if (status == TL_OK)
         status = tl_stream__join_keys(rows, side == 0 ? j->plan->left_keys : j->plan->right_keys, j->plan->n_keys, &c->keys, err);
+    if (status == TL_OK)
+        status = tl_row_buffer_put(&c->rows, &rows, &chunk, err);
     tl_free(refs.refs);
     return status;
 }

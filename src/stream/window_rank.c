@@ -5,6 +5,7 @@
  * Memory: the ranked rows of all open windows.
  */
 #include "base/map.h"
+#include "stream/array.h"
 #include "stream/keys.h"
 #include "stream/ranking.h"
 #include "stream/time_list.h"
@@ -48,14 +49,7 @@ static tl_status ranking_of(window_rank_op *r, int64_t end, tl_bytes_view key, t
     *out = tl_map_get(&w->partitions, key.data, key.len);
     if (*out != NULL)
         return TL_OK;
-    if (w->n == w->cap) {
-        int64_t cap = w->cap == 0 ? 8 : w->cap * 2;
-        tl_ranking **grown = tl_realloc(w->list, sizeof *grown * (size_t)cap);
-        if (grown == NULL)
-            return TL_E_NOMEM;
-        w->list = grown;
-        w->cap = cap;
-    }
+    TL_TRY(tl_array_fit(&w->list, sizeof *w->list, w->n, &w->cap, 8));
     *out = tl_calloc(1, sizeof **out);
     if (*out == NULL)
         return TL_E_NOMEM;
@@ -122,29 +116,11 @@ static tl_status list_rows(const window_rank_op *r, const window_end *w, result 
         for (int64_t rank = r->plan->rank_from; rank <= TL_MIN(w->list[i]->n, r->plan->rank_to); rank++) {
             TL_TRY(tl_ref_list_add(&out->rows, &w->list[i]->rows[rank - 1], 1));
             if (out->rows.cap > out->cap) {
-                int64_t *ranks = tl_realloc(out->ranks, sizeof *ranks * (size_t)out->rows.cap);
-                if (ranks == NULL)
-                    return TL_E_NOMEM;
-                out->ranks = ranks;
+                TL_TRY(tl_array_resize(&out->ranks, sizeof *out->ranks, out->rows.cap));
                 out->cap = out->rows.cap;
             }
             out->ranks[out->rows.n - 1] = rank;
         }
-    return TL_OK;
-}
-
-static tl_status gather(const window_rank_op *r, const result *from, tl_batch **out, tl_error *err)
-{
-    TL_CLEANUP(tl_batch_freep) tl_batch *rows = NULL;
-    int32_t n_input = r->base.inputs[0]->type->n_fields;
-    TL_TRY(tl_batch_create(r->base.type, from->rows.n, &rows, err));
-    TL_TRY(tl_row_buffer_gather(&r->rows, from->rows.refs, from->rows.n, NULL, n_input, rows, 0, err));
-    if (r->plan->with_rank) {
-        TL_TRY(tl_column_alloc(r->base.type->fields[n_input].type, from->rows.n, &rows->cols[n_input], err));
-        if (from->rows.n > 0)
-            memcpy(rows->cols[n_input]->values, from->ranks, sizeof *from->ranks * (size_t)from->rows.n);
-    }
-    *out = TL_STEAL(rows);
     return TL_OK;
 }
 
@@ -173,7 +149,7 @@ static tl_status close_windows(window_rank_op *r, size_t n, tl_batch **out, tl_e
     if (status != TL_OK)
         (void)tl_nomem(err, "ranking");
     if (status == TL_OK)
-        status = gather(r, &from, out, err);
+        status = tl_ranking_gather(&r->rows, from.rows.refs, r->plan->with_rank, from.ranks, from.rows.n, r->base.type, out, err);
     for (size_t i = 0; i < n && status == TL_OK; i++) {
         window_end *w = r->ends.items[i].value;
         for (int64_t k = 0; w != NULL && k < w->n; k++)
