@@ -1,5 +1,7 @@
 #include "stream/partitions.h"
 
+#include "stream/array.h"
+
 void *tl_partition_at(tl_map *partitions, tl_bytes_view key, size_t size)
 {
     void *state = tl_map_get(partitions, key.data, key.len);
@@ -41,4 +43,32 @@ void tl_partitions_deinit(tl_map *partitions, void (*free_state)(void *state))
     while (tl_map_next(partitions, &pos, NULL, &state))
         free_state(state);
     tl_map_deinit(partitions);
+}
+
+tl_status tl_partition_list_add(tl_partition_list *list, tl_bytes_view key, void *state)
+{
+    TL_TRY(tl_array_fit(&list->states, sizeof *list->states, list->n, &list->cap, 8));
+    TL_TRY(tl_map_put(&list->map, key.data, key.len, state, NULL));
+    list->states[list->n++] = state;
+    return TL_OK;
+}
+
+void *tl_partition_list_at(tl_partition_list *list, tl_bytes_view key, size_t size)
+{
+    void *state = tl_map_get(&list->map, key.data, key.len);
+    if (state != NULL)
+        return state;
+    state = tl_calloc(1, size);
+    if (state != NULL && tl_partition_list_add(list, key, state) != TL_OK) {
+        tl_free(state);
+        return NULL;
+    }
+    return state;
+}
+
+void tl_partition_list_deinit(tl_partition_list *list)
+{
+    tl_map_deinit(&list->map);
+    tl_free(list->states);
+    *list = (tl_partition_list){0};
 }

@@ -20,4 +20,17 @@ tl_status tl_partitions_forget(tl_map *partitions, bool (*is_empty)(const void *
 /** Free all states and the map. */
 void tl_partitions_deinit(tl_map *partitions, void (*free_state)(void *state));
 
+/** Partitions that are also known in order of appearance. Zero-initialise. */
+typedef struct tl_partition_list {
+    tl_map map;
+    void **states;
+    int64_t n, cap;
+} tl_partition_list;
+/** tl_partition_at(), for states of one size. */
+void *tl_partition_list_at(tl_partition_list *list, tl_bytes_view key, size_t size);
+/** Put in the state of a key that isn't there; it stays the caller's on TL_E_NOMEM. */
+tl_status tl_partition_list_add(tl_partition_list *list, tl_bytes_view key, void *state);
+/** Free the list, but not the states. */
+void tl_partition_list_deinit(tl_partition_list *list);
+
 #endif

@@ -6,7 +6,7 @@ void tl_time_list_deinit(tl_time_list *list)
     *list = (tl_time_list){0};
 }
 
-static tl_status insert(tl_time_list *list, size_t at, int64_t time)
+static tl_status insert(tl_time_list *list, size_t at, int64_t time, void *value)
 {
     if (list->n == list->cap) {
         size_t cap = list->cap == 0 ? 64 : list->cap * 2;
@@ -17,12 +17,12 @@ static tl_status insert(tl_time_list *list, size_t at, int64_t time)
         list->cap = cap;
     }
     memmove(list->items + at + 1, list->items + at, (list->n - at) * sizeof *list->items);
-    list->items[at] = (struct tl_time_item){time, NULL};
+    list->items[at] = (struct tl_time_item){time, value};
     list->n++;
     return TL_OK;
 }
 
-tl_status tl_time_list_at(tl_time_list *list, int64_t time, void ***place)
+void *tl_time_list_at(tl_time_list *list, int64_t time, size_t size)
 {
     size_t lo = 0, hi = list->n;
     if (list->n > 0 && list->items[list->n - 1].time < time)
@@ -34,10 +34,14 @@ tl_status tl_time_list_at(tl_time_list *list, int64_t time, void ***place)
         else
             hi = mid;
     }
-    if (lo == list->n || list->items[lo].time != time)
-        TL_TRY(insert(list, lo, time));
-    *place = &list->items[lo].value;
-    return TL_OK;
+    if (lo < list->n && list->items[lo].time == time)
+        return list->items[lo].value;
+    void *value = tl_calloc(1, size);
+    if (value != NULL && insert(list, lo, time, value) != TL_OK) {
+        tl_free(value);
+        return NULL;
+    }
+    return value;
 }
 
 size_t tl_time_list_count(const tl_time_list *list, int64_t watermark)

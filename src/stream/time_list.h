@@ -8,14 +8,14 @@
 typedef struct tl_time_list {
     struct tl_time_item {
         int64_t time;
-        void *value; /* the owner's */
+        void *value; /* the owner's, never NULL */
     } *items;
     size_t n, cap;
 } tl_time_list;
 
 void tl_time_list_deinit(tl_time_list *list);
-/** The place for the value of a time; a new one holds NULL. Valid until the next call. */
-tl_status tl_time_list_at(tl_time_list *list, int64_t time, void ***place);
+/** The value of a time, `size` zero bytes (the owner's, tl_free) when the time is new. NULL: no memory. */
+void *tl_time_list_at(tl_time_list *list, int64_t time, size_t size);
 /** How many items are over at a watermark: those with time - 1 <= watermark. They are the first ones. */
 size_t tl_time_list_count(const tl_time_list *list, int64_t watermark);
 /** Remove the first `n` items. */

@@ -5,10 +5,8 @@
  *
  * Memory: the groups of all open windows.
  */
-#include "base/map.h"
 #include "stream/accumulate.h"
-#include "stream/array.h"
-#include "stream/keys.h"
+#include "stream/partitions.h"
 #include "stream/time_list.h"
 #include "types/binary_row.h"
 
@@ -18,13 +16,6 @@ typedef struct window_group {
     tl_accumulator acc[];
 } window_group;
 
-/** All groups whose window ends at one time. */
-typedef struct window_end {
-    tl_map groups;
-    window_group **list; /* in order of appearance */
-    int64_t n, cap;
-} window_end;
-
 typedef struct window_agg_op {
     tl_op base;
     const tl_plan *plan;
@@ -32,39 +23,25 @@ typedef struct window_agg_op {
     int32_t *group;
     int32_t n_key;
     const tl_type *key_type; /* ROW of the group's columns, as they come out */
-    tl_time_list ends;       /* window_end of each open end */
+    tl_time_list ends;       /* of each open end its groups: a tl_partition_list of window_group */
     int64_t seen; /* watermark up to which windows were closed */
     int64_t late; /* rows that were dropped */
 } window_agg_op;
 
 /* ---- windows and groups ---- */
 
-static void end_free(const window_agg_op *a, window_end *w)
+static void end_free(const window_agg_op *a, tl_partition_list *w)
 {
-    for (int64_t i = 0; w != NULL && i < w->n; i++) {
-        tl_acc_deinit(&a->calls, w->list[i]->acc);
-        tl_free(w->list[i]);
+    for (int64_t i = 0; i < w->n; i++) {
+        tl_acc_deinit(&a->calls, ((window_group *)w->states[i])->acc);
+        tl_free(w->states[i]);
     }
-    if (w != NULL) {
-        tl_free(w->list);
-        tl_map_deinit(&w->groups);
-    }
+    tl_partition_list_deinit(w);
     tl_free(w);
 }
 
-static tl_status find_end(window_agg_op *a, int64_t end, window_end **out)
+static tl_status new_group(window_agg_op *a, tl_partition_list *w, tl_bytes_view key, tl_bytes_view row, window_group **out)
 {
-    void **place;
-    TL_TRY(tl_time_list_at(&a->ends, end, &place));
-    if (*place == NULL)
-        *place = tl_calloc(1, sizeof(window_end));
-    *out = *place;
-    return *out != NULL ? TL_OK : TL_E_NOMEM;
-}
-
-static tl_status new_group(window_agg_op *a, window_end *w, tl_bytes_view key, tl_bytes_view row, window_group **out)
-{
-    TL_TRY(tl_array_fit(&w->list, sizeof *w->list, w->n, &w->cap, 8));
     size_t size = sizeof **out + sizeof(tl_accumulator) * (size_t)a->calls.n;
     window_group *g = tl_alloc(size + row.len);
     if (g == NULL)
@@ -72,11 +49,10 @@ static tl_status new_group(window_agg_op *a, window_end *w, tl_bytes_view key, t
     memset(g, 0, size);
     memcpy((uint8_t *)g + size, row.data, row.len);
     g->key = (tl_bytes_view){(uint8_t *)g + size, row.len};
-    if (tl_map_put(&w->groups, key.data, key.len, g, NULL) != TL_OK) {
+    if (tl_partition_list_add(w, key, g) != TL_OK) {
         tl_free(g);
         return TL_E_NOMEM;
     }
-    w->list[w->n++] = g;
     *out = g;
     return TL_OK;
 }
@@ -110,11 +86,12 @@ static tl_status make_keys(const window_agg_op *a, const tl_batch *batch, batch_
 
 static tl_status add_row(window_agg_op *a, const tl_batch *batch, const batch_keys *k, const tl_acc_input *inputs, int64_t i, int64_t end)
 {
-    window_end *w;
-    TL_TRY(find_end(a, end, &w));
+    tl_partition_list *w = tl_time_list_at(&a->ends, end, sizeof *w);
+    if (w == NULL)
+        return TL_E_NOMEM;
     tl_key_space space;
     tl_bytes_view key = tl_stream__key(k->keys, i, &space);
-    window_group *g = tl_map_get(&w->groups, key.data, key.len);
+    window_group *g = tl_map_get(&w->map, key.data, key.len);
     if (g == NULL) {
         TL_TRY(new_group(a, w, key, (tl_bytes_view){k->rows.data + k->starts[i], (size_t)(k->starts[i + 1] - k->starts[i])}, &g));
         tl_acc_grouping(a->plan, a->calls.calls, batch, i, g->acc);
@@ -146,11 +123,11 @@ static tl_status add_batch(window_agg_op *a, const tl_batch *batch, tl_error *er
 
 /* ---- rows out ---- */
 
-static tl_status append_groups(window_agg_op *a, const window_end *w, tl_builder **builders, tl_error *err)
+static tl_status append_groups(window_agg_op *a, const tl_partition_list *w, tl_builder **builders, tl_error *err)
 {
     int32_t n_group = a->plan->n_group;
     for (int64_t i = 0; i < w->n; i++) {
-        window_group *g = w->list[i];
+        window_group *g = w->states[i];
         if (g->rows <= 0) /* all of its rows were taken back */
             continue;
         TL_TRY(tl_binary_row_read(g->key, a->key_type, false, builders, err));

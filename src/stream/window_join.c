@@ -26,10 +26,8 @@ typedef struct window_join_op {
 
 static void end_free(window_end *w)
 {
-    if (w != NULL) {
-        tl_free(w->sides[0].refs);
-        tl_free(w->sides[1].refs);
-    }
+    tl_free(w->sides[0].refs);
+    tl_free(w->sides[1].refs);
     tl_free(w);
 }
 
@@ -37,11 +35,8 @@ static void end_free(window_end *w)
 
 static tl_status keep_row(window_join_op *j, int side, int64_t end, tl_rowref row)
 {
-    void **place;
-    TL_TRY(tl_time_list_at(&j->ends, end, &place));
-    if (*place == NULL && (*place = tl_calloc(1, sizeof(window_end))) == NULL)
-        return TL_E_NOMEM;
-    return tl_ref_list_add(&((window_end *)*place)->sides[side], &row, 1);
+    window_end *w = tl_time_list_at(&j->ends, end, sizeof *w);
+    return w == NULL ? TL_E_NOMEM : tl_ref_list_add(&w->sides[side], &row, 1);
 }
 
 static tl_status add_batch(window_join_op *j, int side, const tl_batch *batch, int64_t before, tl_error *err)
@@ -88,8 +83,7 @@ static tl_status collect(window_join_op *j, int side, size_t n_ends, closing *c,
     tl_status status = TL_OK;
     for (size_t i = 0; i < n_ends && status == TL_OK; i++) {
         const window_end *w = j->ends.items[i].value;
-        if (w != NULL)
-            status = tl_ref_list_add(&refs, w->sides[side].refs, w->sides[side].n);
+        status = tl_ref_list_add(&refs, w->sides[side].refs, w->sides[side].n);
     }
     c->n = refs.n;
     c->joined = tl_calloc((size_t)refs.n + 1, 1);
@@ -183,7 +177,7 @@ static tl_status compact(window_join_op *j, int side, tl_error *err)
     int64_t n = 0;
     for (size_t i = 0; i < j->ends.n; i++) {
         window_end *w = j->ends.items[i].value;
-        for (int64_t k = 0; w != NULL && k < w->sides[side].n; k++)
+        for (int64_t k = 0; k < w->sides[side].n; k++)
             refs[n++] = &w->sides[side].refs[k];
     }
     return tl_row_buffer_compact(&j->rows[side], refs, n, err);
@@ -194,7 +188,7 @@ static tl_status close_windows(window_join_op *j, size_t n, tl_batch **out, tl_e
     TL_TRY(join_windows(j, n, out, err));
     for (size_t i = 0; i < n; i++) {
         window_end *w = j->ends.items[i].value;
-        for (int s = 0; s < 2 && w != NULL; s++)
+        for (int s = 0; s < 2; s++)
             for (int64_t k = 0; k < w->sides[s].n; k++)
                 tl_row_buffer_release(&j->rows[s], w->sides[s].refs[k]);
         end_free(w);

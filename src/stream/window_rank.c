@@ -4,61 +4,35 @@
  *
  * Memory: the ranked rows of all open windows.
  */
-#include "base/map.h"
 #include "stream/array.h"
-#include "stream/keys.h"
+#include "stream/partitions.h"
 #include "stream/ranking.h"
 #include "stream/time_list.h"
-
-typedef struct window_end {
-    tl_map partitions; /* tl_ranking */
-    tl_ranking **list; /* in order of appearance */
-    int64_t n, cap;
-} window_end;
 
 typedef struct window_rank_op {
     tl_op base;
     const tl_plan *plan;
     tl_rank_order order;
     tl_row_buffer rows;
-    tl_time_list ends; /* window_end of each open end */
+    tl_time_list ends; /* of each open end its partitions: a tl_partition_list of tl_ranking */
     int64_t limit;
     int64_t seen;
 } window_rank_op;
 
-static void end_free(window_end *w)
+static void end_free(tl_partition_list *w)
 {
-    for (int64_t i = 0; w != NULL && i < w->n; i++) {
-        tl_free(w->list[i]->rows);
-        tl_free(w->list[i]);
+    for (int64_t i = 0; i < w->n; i++) {
+        tl_free(((tl_ranking *)w->states[i])->rows);
+        tl_free(w->states[i]);
     }
-    if (w != NULL) {
-        tl_free(w->list);
-        tl_map_deinit(&w->partitions);
-    }
+    tl_partition_list_deinit(w);
     tl_free(w);
 }
 
-static tl_status ranking_of(window_rank_op *r, int64_t end, tl_bytes_view key, tl_ranking **out)
+static tl_ranking *ranking_of(window_rank_op *r, int64_t end, tl_bytes_view key)
 {
-    void **place;
-    TL_TRY(tl_time_list_at(&r->ends, end, &place));
-    if (*place == NULL && (*place = tl_calloc(1, sizeof(window_end))) == NULL)
-        return TL_E_NOMEM;
-    window_end *w = *place;
-    *out = tl_map_get(&w->partitions, key.data, key.len);
-    if (*out != NULL)
-        return TL_OK;
-    TL_TRY(tl_array_fit(&w->list, sizeof *w->list, w->n, &w->cap, 8));
-    *out = tl_calloc(1, sizeof **out);
-    if (*out == NULL)
-        return TL_E_NOMEM;
-    if (tl_map_put(&w->partitions, key.data, key.len, *out, NULL) != TL_OK) {
-        tl_free(*out);
-        return TL_E_NOMEM;
-    }
-    w->list[w->n++] = *out;
-    return TL_OK;
+    tl_partition_list *w = tl_time_list_at(&r->ends, end, sizeof *w);
+    return w == NULL ? NULL : tl_partition_list_at(w, key, sizeof(tl_ranking));
 }
 
 static tl_status add_row(window_rank_op *r, tl_ranking *ranking, tl_rowref row)
@@ -90,10 +64,10 @@ static tl_status add_batch(window_rank_op *r, const tl_batch *batch, tl_error *e
         bool adds = added < n && sel[added] == (uint32_t)i;
         if (!adds && (!tl_kind_is_retract(tl_batch_kind(batch, i)) || tl_stream__end_of(&r->base, r->plan, ends, i) - 1 <= r->seen))
             continue;
-        tl_ranking *ranking;
         tl_rowref removed;
         tl_key_space space;
-        tl_status status = ranking_of(r, tl_stream__end_of(&r->base, r->plan, ends, i), tl_stream__key(keys, i, &space), &ranking);
+        tl_ranking *ranking = ranking_of(r, tl_stream__end_of(&r->base, r->plan, ends, i), tl_stream__key(keys, i, &space));
+        tl_status status = ranking == NULL ? TL_E_NOMEM : TL_OK;
         if (status == TL_OK && adds)
             status = add_row(r, ranking, (tl_rowref){chunk, (uint32_t)added++});
         else if (status == TL_OK && tl_ranking_remove(&r->order, ranking, batch, i, &removed))
@@ -110,17 +84,19 @@ typedef struct result {
     int64_t cap;
 } result;
 
-static tl_status list_rows(const window_rank_op *r, const window_end *w, result *out)
+static tl_status list_rows(const window_rank_op *r, const tl_partition_list *w, result *out)
 {
-    for (int64_t i = 0; i < w->n; i++)
-        for (int64_t rank = r->plan->rank_from; rank <= TL_MIN(w->list[i]->n, r->plan->rank_to); rank++) {
-            TL_TRY(tl_ref_list_add(&out->rows, &w->list[i]->rows[rank - 1], 1));
+    for (int64_t i = 0; i < w->n; i++) {
+        const tl_ranking *ranking = w->states[i];
+        for (int64_t rank = r->plan->rank_from; rank <= TL_MIN(ranking->n, r->plan->rank_to); rank++) {
+            TL_TRY(tl_ref_list_add(&out->rows, &ranking->rows[rank - 1], 1));
             if (out->rows.cap > out->cap) {
                 TL_TRY(tl_array_resize(&out->ranks, sizeof *out->ranks, out->rows.cap));
                 out->cap = out->rows.cap;
             }
             out->ranks[out->rows.n - 1] = rank;
         }
+    }
     return TL_OK;
 }
 
@@ -131,12 +107,28 @@ static tl_status compact(window_rank_op *r, tl_error *err)
         return tl_nomem(err, "ranking");
     int64_t n = 0;
     for (size_t i = 0; i < r->ends.n; i++) {
-        const window_end *w = r->ends.items[i].value;
-        for (int64_t k = 0; w != NULL && k < w->n; k++)
-            for (int64_t row = 0; row < w->list[k]->n; row++)
-                refs[n++] = &w->list[k]->rows[row];
+        const tl_partition_list *w = r->ends.items[i].value;
+        for (int64_t k = 0; k < w->n; k++) {
+            tl_ranking *ranking = w->states[k];
+            for (int64_t row = 0; row < ranking->n; row++)
+                refs[n++] = &ranking->rows[row];
+        }
     }
     return tl_row_buffer_compact(&r->rows, refs, n, err);
+}
+
+static void forget_windows(window_rank_op *r, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        tl_partition_list *w = r->ends.items[i].value;
+        for (int64_t k = 0; k < w->n; k++) {
+            const tl_ranking *ranking = w->states[k];
+            for (int64_t row = 0; row < ranking->n; row++)
+                tl_row_buffer_release(&r->rows, ranking->rows[row]);
+        }
+        end_free(w);
+    }
+    tl_time_list_drop(&r->ends, n);
 }
 
 static tl_status close_windows(window_rank_op *r, size_t n, tl_batch **out, tl_error *err)
@@ -144,21 +136,13 @@ static tl_status close_windows(window_rank_op *r, size_t n, tl_batch **out, tl_e
     result from = {0};
     tl_status status = TL_OK;
     for (size_t i = 0; i < n && status == TL_OK; i++)
-        if (r->ends.items[i].value != NULL)
-            status = list_rows(r, r->ends.items[i].value, &from);
+        status = list_rows(r, r->ends.items[i].value, &from);
     if (status != TL_OK)
         (void)tl_nomem(err, "ranking");
     if (status == TL_OK)
         status = tl_ranking_gather(&r->rows, from.rows.refs, r->plan->with_rank, from.ranks, from.rows.n, r->base.type, out, err);
-    for (size_t i = 0; i < n && status == TL_OK; i++) {
-        window_end *w = r->ends.items[i].value;
-        for (int64_t k = 0; w != NULL && k < w->n; k++)
-            for (int64_t row = 0; row < w->list[k]->n; row++)
-                tl_row_buffer_release(&r->rows, w->list[k]->rows[row]);
-        end_free(w);
-    }
     if (status == TL_OK)
-        tl_time_list_drop(&r->ends, n);
+        forget_windows(r, n);
     tl_free(from.rows.refs);
     tl_free(from.ranks);
     return status;
