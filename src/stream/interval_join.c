@@ -37,8 +37,7 @@ typedef struct interval_op {
     int64_t reach[2];    /* how long after a row of a side its partner may come */
     tl_time_heap timers; /* when the first row of a key's cache goes; owner: the key, row.src: the side */
     int64_t seen;
-    tl_sql_program *condition;
-    const tl_type *joined;
+    tl_pair_test test;
     tl_pairs out;
     tl_ref_list gone[2];
 } interval_op;
@@ -172,7 +171,7 @@ static tl_status find_meetings(interval_op *j, meeting *m, int side, const tl_ba
             return tl_nomem(err, "join");
     }
     m->starts[batch->n_rows] = m->pairs.sides[0].n;
-    return tl_pairs_test(&m->pairs, &j->rows[0], j->base.inputs[0]->type->n_fields, &j->rows[1], j->joined, j->condition, &m->passes, err);
+    return tl_pairs_test(&m->pairs, &j->rows[0], &j->rows[1], &j->test, &m->passes, err);
 }
 
 static tl_status join_row(interval_op *j, const meeting *m, int side, int64_t i, int64_t time, tl_rowref mine)
@@ -260,7 +259,7 @@ static tl_status forget_keys(interval_op *j, tl_error *err)
 static tl_status settle(interval_op *j, tl_batch **out, tl_error *err)
 {
     if (j->out.sides[0].n > 0)
-        TL_TRY(tl_pairs_gather(&j->out, &j->rows[0], j->base.inputs[0]->type->n_fields, &j->rows[1], j->base.type, out, err));
+        TL_TRY(tl_pairs_gather(&j->out, &j->rows[0], j->test.n_left, &j->rows[1], j->base.type, out, err));
     j->out.sides[0].n = j->out.sides[1].n = 0;
     for (int s = 0; s < 2; s++) {
         for (int64_t i = 0; i < j->gone[s].n; i++)
@@ -306,8 +305,7 @@ static void interval_deinit(tl_op *op)
     }
     tl_free(j->timers.entries);
     tl_pairs_deinit(&j->out);
-    tl_sql_program_free(j->condition);
-    tl_type_unref(j->joined);
+    tl_pair_test_deinit(&j->test);
 }
 
 tl_status tl_stream__interval_join(tl_pipeline *pipeline, const tl_plan *plan, tl_op *left, tl_op *right, tl_op **out, tl_error *err)
@@ -325,8 +323,6 @@ tl_status tl_stream__interval_join(tl_pipeline *pipeline, const tl_plan *plan, t
     pipeline->stateful = pipeline->event_time = true;
     tl_status status = tl_stream__need_insert_only(plan, "an interval join", err);
     if (status == TL_OK)
-        status = tl_stream__joined_type(left->type, right->type, &j->joined, err);
-    if (status == TL_OK && plan->condition != NULL)
-        status = tl_stream__condition(pipeline, j->joined, plan->condition, &j->condition, err);
+        status = tl_pair_test_init(&j->test, &j->base, plan->condition, err);
     return tl_stream__op_done(&j->base, status, out);
 }

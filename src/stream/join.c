@@ -28,8 +28,7 @@ typedef struct join_op {
     const tl_plan *plan;
     side sides[2];
     bool inner, semi, anti;
-    tl_sql_program *condition; /* over (left, right); NULL: none */
-    const tl_type *joined;
+    tl_pair_test test;
     pairs out;
 } join_op;
 
@@ -133,7 +132,7 @@ static tl_rowref ref_of(const struct tl_row_entry *entry)
 /* Leave candidates out whose pair does not pass the condition. */
 static tl_status apply_condition(join_op *j, int s, const tl_batch *batch, candidates *c, tl_error *err)
 {
-    if (j->condition == NULL || c->n == 0)
+    if (j->test.condition == NULL || c->n == 0)
         return TL_OK;
     pairs p = {0};
     tl_status status = TL_OK;
@@ -148,9 +147,9 @@ static tl_status apply_condition(join_op *j, int s, const tl_batch *batch, candi
     if (status != TL_OK || sel == NULL)
         status = tl_nomem(err, "join");
     if (status == TL_OK)
-        status = gather(j, &p, s, batch, j->joined, &joined, err);
+        status = gather(j, &p, s, batch, j->test.type, &joined, err);
     if (status == TL_OK)
-        status = tl_sql_program_select(j->condition, joined, sel, &n, err);
+        status = tl_sql_program_select(j->test.condition, joined, sel, &n, err);
     pairs_deinit(&p);
     TL_TRY(status);
     int64_t at = 0, kept = 0;
@@ -273,8 +272,7 @@ static void join_deinit(tl_op *op)
     for (int s = 0; s < 2; s++)
         tl_row_store_deinit(&j->sides[s].rows);
     pairs_deinit(&j->out);
-    tl_sql_program_free(j->condition);
-    tl_type_unref(j->joined);
+    tl_pair_test_deinit(&j->test);
 }
 
 static tl_status init(join_op *j, const tl_plan *plan, tl_error *err)
@@ -288,10 +286,7 @@ static tl_status init(join_op *j, const tl_plan *plan, tl_error *err)
     j->sides[1].rows = (tl_row_store){.key_columns = plan->right_keys, .n_keys = plan->n_keys};
     for (int s = 0; s < 2; s++)
         j->sides[s].n_cols = j->base.inputs[s]->type->n_fields;
-    if (plan->condition == NULL)
-        return TL_OK;
-    TL_TRY(tl_stream__joined_type(j->base.inputs[0]->type, j->base.inputs[1]->type, &j->joined, err));
-    return tl_stream__condition(j->base.pipeline, j->joined, plan->condition, &j->condition, err);
+    return tl_pair_test_init(&j->test, &j->base, plan->condition, err);
 }
 
 tl_status tl_stream__join(tl_pipeline *pipeline, const tl_plan *plan, tl_op *left, tl_op *right, tl_op **out, tl_error *err)

@@ -25,29 +25,7 @@ tl_status tl_pairs_gather(const tl_pairs *pairs, const tl_row_buffer *left, int3
     return TL_OK;
 }
 
-tl_status tl_pairs_test(const tl_pairs *pairs, const tl_row_buffer *left, int32_t n_left, const tl_row_buffer *right, const tl_type *type,
-                        const tl_sql_program *condition, uint8_t **passes, tl_error *err)
-{
-    int64_t n = pairs->sides[0].n, n_sel;
-    TL_CLEANUP(tl_freep) uint8_t *result = tl_alloc((size_t)n + 1);
-    if (result == NULL)
-        return tl_nomem(err, "join");
-    memset(result, condition == NULL, (size_t)n);
-    if (condition != NULL && n > 0) {
-        TL_CLEANUP(tl_batch_freep) tl_batch *joined = NULL;
-        TL_CLEANUP(tl_freep) uint32_t *sel = tl_alloc(sizeof *sel * (size_t)n);
-        if (sel == NULL)
-            return tl_nomem(err, "join");
-        TL_TRY(tl_pairs_gather(pairs, left, n_left, right, type, &joined, err));
-        TL_TRY(tl_sql_program_select(condition, joined, sel, &n_sel, err));
-        for (int64_t i = 0; i < n_sel; i++)
-            result[sel[i]] = 1;
-    }
-    *passes = TL_STEAL(result);
-    return TL_OK;
-}
-
-tl_status tl_stream__joined_type(const tl_type *left, const tl_type *right, const tl_type **out, tl_error *err)
+static tl_status joined_type(const tl_type *left, const tl_type *right, const tl_type **out, tl_error *err)
 {
     int32_t n = left->n_fields + right->n_fields;
     tl_field *fields = tl_calloc((size_t)n + 1, sizeof *fields);
@@ -58,6 +36,45 @@ tl_status tl_stream__joined_type(const tl_type *left, const tl_type *right, cons
     tl_status status = tl_type_create_row(false, fields, n, out, err);
     tl_free(fields);
     return status;
+}
+
+tl_status tl_pair_test_init(tl_pair_test *test, const tl_op *join, const tl_expr *condition, tl_error *err)
+{
+    const tl_type *left = join->inputs[0]->type, *right = join->inputs[1]->type;
+    test->n_left = left->n_fields;
+    if (condition == NULL)
+        return TL_OK;
+    TL_TRY(joined_type(left, right, &test->type, err));
+    return tl_stream__condition(join->pipeline, test->type, condition, &test->condition, err);
+}
+
+void tl_pair_test_deinit(tl_pair_test *test)
+{
+    tl_sql_program_free(test->condition);
+    tl_type_unref(test->type);
+    *test = (tl_pair_test){0};
+}
+
+tl_status tl_pairs_test(const tl_pairs *pairs, const tl_row_buffer *left, const tl_row_buffer *right, const tl_pair_test *test, uint8_t **passes,
+                        tl_error *err)
+{
+    int64_t n = pairs->sides[0].n, n_sel;
+    TL_CLEANUP(tl_freep) uint8_t *result = tl_alloc((size_t)n + 1);
+    if (result == NULL)
+        return tl_nomem(err, "join");
+    memset(result, test->condition == NULL, (size_t)n);
+    if (test->condition != NULL && n > 0) {
+        TL_CLEANUP(tl_batch_freep) tl_batch *joined = NULL;
+        TL_CLEANUP(tl_freep) uint32_t *sel = tl_alloc(sizeof *sel * (size_t)n);
+        if (sel == NULL)
+            return tl_nomem(err, "join");
+        TL_TRY(tl_pairs_gather(pairs, left, test->n_left, right, test->type, &joined, err));
+        TL_TRY(tl_sql_program_select(test->condition, joined, sel, &n_sel, err));
+        for (int64_t i = 0; i < n_sel; i++)
+            result[sel[i]] = 1;
+    }
+    *passes = TL_STEAL(result);
+    return TL_OK;
 }
 
 bool tl_stream__has_null(const tl_batch *batch, const int32_t *columns, int32_t n, int64_t row)

@@ -44,8 +44,7 @@ typedef struct temporal_op {
     int64_t next_due; /* no row that waits has an earlier time */
     int64_t seen;
     int64_t tidy_at; /* versions at which old ones are looked for */
-    tl_sql_program *condition;
-    const tl_type *joined;
+    tl_pair_test test;
 } temporal_op;
 
 /* ---- rows in ---- */
@@ -186,14 +185,13 @@ static tl_status join_due(temporal_op *t, const waiting_row *due, int64_t n, tl_
     tl_pairs pairs = {0}, results = {0};
     TL_CLEANUP(tl_freep) uint8_t *passes = NULL;
     TL_CLEANUP(tl_freep) uint8_t *kinds = tl_alloc((size_t)n + 1);
-    int32_t n_left = t->base.inputs[0]->type->n_fields;
     tl_status status = kinds == NULL || list_pairs(due, n, &pairs) != TL_OK ? tl_nomem(err, "join") : TL_OK;
     if (status == TL_OK)
-        status = tl_pairs_test(&pairs, &t->rows[0], n_left, &t->rows[1], t->joined, t->condition, &passes, err);
+        status = tl_pairs_test(&pairs, &t->rows[0], &t->rows[1], &t->test, &passes, err);
     if (status == TL_OK && settle_pairs(t, due, &pairs, passes, &results, kinds) != TL_OK)
         status = tl_nomem(err, "join");
     if (status == TL_OK && results.sides[0].n > 0)
-        status = tl_pairs_gather(&results, &t->rows[0], n_left, &t->rows[1], t->base.type, out, err);
+        status = tl_pairs_gather(&results, &t->rows[0], t->test.n_left, &t->rows[1], t->base.type, out, err);
     if (status == TL_OK && *out != NULL)
         (*out)->row_kind = TL_STEAL(kinds);
     for (int64_t i = 0; i < n; i++)
@@ -283,8 +281,7 @@ static void temporal_deinit(tl_op *op)
     for (int s = 0; s < 2; s++)
         tl_row_buffer_deinit(&t->rows[s]);
     tl_free(t->waiting);
-    tl_sql_program_free(t->condition);
-    tl_type_unref(t->joined);
+    tl_pair_test_deinit(&t->test);
 }
 
 static tl_status init(temporal_op *t, const tl_plan *plan, tl_error *err)
@@ -298,8 +295,7 @@ static tl_status init(temporal_op *t, const tl_plan *plan, tl_error *err)
                                                "time attribute can be found");
     if (plan->n_keys == 0)
         return tl_error_set(err, TL_E_INVALID, "Temporal table join requires an equality condition on fields of the versioned table");
-    TL_TRY(tl_stream__joined_type(t->base.inputs[0]->type, t->base.inputs[1]->type, &t->joined, err));
-    return plan->condition == NULL ? TL_OK : tl_stream__condition(t->base.pipeline, t->joined, plan->condition, &t->condition, err);
+    return tl_pair_test_init(&t->test, &t->base, plan->condition, err);
 }
 
 tl_status tl_stream__temporal_join(tl_pipeline *pipeline, const tl_plan *plan, tl_op *left, tl_op *right, tl_op **out, tl_error *err)

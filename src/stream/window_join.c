@@ -20,8 +20,7 @@ typedef struct window_join_op {
     tl_row_buffer rows[2];
     tl_time_list ends; /* window_end of each open end */
     int64_t seen;
-    tl_sql_program *condition;
-    const tl_type *joined;
+    tl_pair_test test;
 } window_join_op;
 
 static void end_free(window_end *w)
@@ -150,18 +149,17 @@ static tl_status join_windows(window_join_op *j, size_t n_ends, tl_batch **out, 
     memset(sides, 0, sizeof sides);
     tl_pairs pairs = {0}, results = {0};
     TL_CLEANUP(tl_freep) uint8_t *passes = NULL;
-    int32_t n_left = j->base.inputs[0]->type->n_fields;
     tl_status status = collect(j, 0, n_ends, &sides[0], err);
     if (status == TL_OK)
         status = collect(j, 1, n_ends, &sides[1], err);
     if (status == TL_OK)
         status = find_pairs(j, &sides[0], &sides[1], &pairs, err);
     if (status == TL_OK)
-        status = tl_pairs_test(&pairs, &sides[0].rows, n_left, &sides[1].rows, j->joined, j->condition, &passes, err);
+        status = tl_pairs_test(&pairs, &sides[0].rows, &sides[1].rows, &j->test, &passes, err);
     if (status == TL_OK && list_results(j, &pairs, passes, &sides[0], &sides[1], &results) != TL_OK)
         status = tl_nomem(err, "join");
     if (status == TL_OK)
-        status = tl_pairs_gather(&results, &sides[0].rows, n_left, &sides[1].rows, j->base.type, out, err);
+        status = tl_pairs_gather(&results, &sides[0].rows, j->test.n_left, &sides[1].rows, j->base.type, out, err);
     tl_pairs_deinit(&pairs);
     tl_pairs_deinit(&results);
     closing_deinit(&sides[0]);
@@ -224,8 +222,7 @@ static void window_join_deinit(tl_op *op)
     tl_time_list_deinit(&j->ends);
     for (int s = 0; s < 2; s++)
         tl_row_buffer_deinit(&j->rows[s]);
-    tl_sql_program_free(j->condition);
-    tl_type_unref(j->joined);
+    tl_pair_test_deinit(&j->test);
 }
 
 tl_status tl_stream__window_join(tl_pipeline *pipeline, const tl_plan *plan, tl_op *left, tl_op *right, tl_op **out, tl_error *err)
@@ -239,8 +236,6 @@ tl_status tl_stream__window_join(tl_pipeline *pipeline, const tl_plan *plan, tl_
     pipeline->stateful = true;
     tl_status status = tl_stream__need_insert_only(plan, "a window join", err);
     if (status == TL_OK)
-        status = tl_stream__joined_type(left->type, right->type, &j->joined, err);
-    if (status == TL_OK && plan->condition != NULL)
-        status = tl_stream__condition(pipeline, j->joined, plan->condition, &j->condition, err);
+        status = tl_pair_test_init(&j->test, &j->base, plan->condition, err);
     return tl_stream__op_done(&j->base, status, out);
 }
