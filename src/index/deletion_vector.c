@@ -345,11 +345,17 @@ static tl_status append_map(const tl_roaring32 *map, tl_arena *scratch, tl_buf *
     return tl_roaring32_write(&copy, out) == TL_OK ? TL_OK : tl_nomem(err, "deletion vector");
 }
 
-/* Keys 0 … the greatest, those without rows as empty bitmaps. */
+/* Of a file with 2^44 rows: nothing that a record of a few bytes names may make us write more. */
+#define MAPS_MAX 4096
+
+/* Keys 0 … the greatest that has rows, those between without as empty bitmaps. */
 static tl_status append_64(const tl_dv *dv, tl_arena *scratch, tl_buf *out, tl_error *err)
 {
     static const tl_roaring32 empty = {0, NULL, NULL};
-    uint64_t n = dv->n == 0 ? 0 : (uint64_t)dv->keys[dv->n - 1] + 1;
+    int64_t last = tl_dv_last(dv);
+    uint64_t n = last < 0 ? 0 : ((uint64_t)last >> 32) + 1;
+    if (n > MAPS_MAX)
+        return tl_error_set(err, TL_E_LIMIT, "deletion vector: row %lld is beyond what a data file can have", (long long)last);
     if (append_le(out, MAGIC_64, 4) != TL_OK || append_le(out, n, 8) != TL_OK)
         return tl_nomem(err, "deletion vector");
     uint32_t at = 0;
