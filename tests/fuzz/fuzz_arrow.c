@@ -211,7 +211,7 @@ static node *make_node(input *in, int depth, int64_t length)
             snprintf(entries->format, sizeof entries->format, "+s");
             for (int c = 0; c < 2; c++)
                 if (entries->children[c] == NULL)
-                    entries->children[c] = make_node(in, depth + 2, entries->array.length + entries->array.offset);
+                    entries->children[c] = make_node(in, depth + 2, wanted); /* what the entries say of themselves may be spoilt */
             for (int c = 0; c < CHILDREN_MAX; c++) {
                 entries->schema_slots[c] = entries->children[c] == NULL ? NULL : &entries->children[c]->schema;
                 entries->array_slots[c] = entries->children[c] == NULL ? NULL : &entries->children[c]->array;
