@@ -28,18 +28,6 @@ static void *take(tl_buf *scratch, size_t bytes)
     return at;
 }
 
-static int64_t integer_at(const tl_column *col, int64_t i)
-{
-    switch (col->phys) {
-    case TL_PHYS_I8:
-        return tl_col_i8(col, i);
-    case TL_PHYS_I32:
-        return tl_col_i32(col, i);
-    default:
-        return tl_col_i64(col, i);
-    }
-}
-
 static void read_list(const tl_column *col, int64_t i, tl_avro_kind kind, tl_buf *scratch, void *out)
 {
     const tl_column *items = col->children[0];
@@ -53,7 +41,7 @@ static void read_list(const tl_column *col, int64_t i, tl_avro_kind kind, tl_buf
     }
     int64_t *longs = take(scratch, (size_t)n * sizeof *longs);
     for (int32_t k = 0; k < n; k++)
-        longs[k] = tl_col_is_null(items, from + k) ? TL_AVRO_ABSENT : integer_at(items, from + k);
+        longs[k] = tl_col_is_null(items, from + k) ? TL_AVRO_ABSENT : tl_col_integer(items, from + k);
     *(tl_avro_longs *)out = (tl_avro_longs){longs, n};
 }
 
@@ -86,7 +74,7 @@ static tl_status read_field(const tl_column *col, int64_t i, const tl_avro_field
     case TL_AVRO_I8:
     case TL_AVRO_I64:
     case TL_AVRO_MILLIS:
-        *(int64_t *)out = integer_at(col, i);
+        *(int64_t *)out = tl_col_integer(col, i);
         return TL_OK;
     case TL_AVRO_STR:
     case TL_AVRO_BIN: {

@@ -52,20 +52,7 @@ static tl_status text_to_int(tl_cast *c, int64_t i, tl_bytes_view v)
     const char *complaint = tl_cast__parse_int(v, -limit - 1, limit, &n);
     if (complaint != NULL)
         return tl_cast__bad(c, i, "For input string: '%.*s'. %s", (int)TL_MIN(v.len, 200), (const char *)v.data, complaint);
-    switch (c->out->phys) {
-    case TL_PHYS_I8:
-        ((int8_t *)c->out->values)[i] = (int8_t)n;
-        break;
-    case TL_PHYS_I16:
-        ((int16_t *)c->out->values)[i] = (int16_t)n;
-        break;
-    case TL_PHYS_I32:
-        ((int32_t *)c->out->values)[i] = (int32_t)n;
-        break;
-    default:
-        ((int64_t *)c->out->values)[i] = n;
-        break;
-    }
+    tl_convert_put_integer(c->out, i, n);
     return TL_OK;
 }
 

@@ -228,7 +228,7 @@ static tl_status round_kernel(tl_kernel *k)
         } else if (k->type->kind == TL_FLOAT) {
             TL_OUT(k, float)[i] = (float)cut_double(TL_VEC(a, float, i), digits, round);
         } else {
-            (void)cut_digits(tl_convert_integer_at(a->col, tl_vec_row(a, i)), 0, digits, round, &v);
+            (void)cut_digits(tl_col_integer(a->col, tl_vec_row(a, i)), 0, digits, round, &v);
             tl_convert_put_integer(k->out, i, (int64_t)v); /* wraps */
         }
     }

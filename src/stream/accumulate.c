@@ -172,18 +172,7 @@ tl_status tl_acc_append(const tl_acc_calls *calls, int32_t c, tl_accumulator *ac
 
 static tl_i128 whole_of(const tl_column *col, int64_t i)
 {
-    switch (col->phys) {
-    case TL_PHYS_I8:
-        return tl_col_i8(col, i);
-    case TL_PHYS_I16:
-        return tl_col_i16(col, i);
-    case TL_PHYS_I32:
-        return tl_col_i32(col, i);
-    case TL_PHYS_I128:
-        return tl_col_i128(col, i);
-    default:
-        return tl_col_i64(col, i);
-    }
+    return col->phys == TL_PHYS_I128 ? tl_col_i128(col, i) : tl_col_integer(col, i);
 }
 
 struct tl_acc_input {

@@ -206,7 +206,7 @@ static tl_status units_to_stamps(cast *c)
     uint64_t unit = kind == TL_DATE ? MILLIS_PER_DAY : kind == TL_TIME ? 1 : 1000;
     for (int64_t i = 0; i < c->from->length; i++) {
         if (!tl_col_is_null(c->from, i))
-            put_timestamp(c, i, (int64_t)((uint64_t)tl_convert_integer_at(c->from, i) * unit), 0);
+            put_timestamp(c, i, (int64_t)((uint64_t)tl_col_integer(c->from, i) * unit), 0);
     }
     return TL_OK;
 }

@@ -61,6 +61,22 @@ static inline bool tl_col_bool(const tl_column *col, int64_t i)
 {
     return ((const uint8_t *)col->values)[i] != 0;
 }
+/** Value `i` of an integer column of any width; BOOLEAN, DATE and TIME included. */
+static inline int64_t tl_col_integer(const tl_column *col, int64_t i)
+{
+    switch (col->phys) {
+    case TL_PHYS_BOOL:
+        return tl_col_bool(col, i);
+    case TL_PHYS_I8:
+        return tl_col_i8(col, i);
+    case TL_PHYS_I16:
+        return tl_col_i16(col, i);
+    case TL_PHYS_I32:
+        return tl_col_i32(col, i);
+    default:
+        return tl_col_i64(col, i);
+    }
+}
 
 tl_column *tl_column_ref(const tl_column *col);
 void tl_column_unref(tl_column *col); /* NULL is fine */

@@ -159,22 +159,6 @@ int64_t tl_convert_double_to_long(double v)
     return isnan(v) ? 0 : v >= 9223372036854775807.0 ? INT64_MAX : v <= -9223372036854775808.0 ? INT64_MIN : (int64_t)v;
 }
 
-int64_t tl_convert_integer_at(const tl_column *col, int64_t i)
-{
-    switch (col->phys) {
-    case TL_PHYS_BOOL:
-        return tl_col_bool(col, i);
-    case TL_PHYS_I8:
-        return tl_col_i8(col, i);
-    case TL_PHYS_I16:
-        return tl_col_i16(col, i);
-    case TL_PHYS_I32:
-        return tl_col_i32(col, i);
-    default:
-        return tl_col_i64(col, i);
-    }
-}
-
 /* Integers of the four widths to another width: they wrap. */
 #define INT_TO_INT(FROM, TO)                                                                                                     \
     do {                                                                                                                         \
@@ -211,7 +195,7 @@ static tl_status int_to_decimal(conversion *c, int64_t n)
         tl_i128 v;
         if (tl_col_is_null(c->from, i))
             continue;
-        if (tl_convert_rescale(tl_convert_integer_at(c->from, i), 0, c->to->precision, c->to->scale, &v))
+        if (tl_convert_rescale(tl_col_integer(c->from, i), 0, c->to->precision, c->to->scale, &v))
             tl_convert_put_decimal(c->out, i, v);
         else
             TL_TRY(tl_convert_null(c->from, &c->validity, i, c->err));
@@ -225,7 +209,7 @@ static tl_status from_int(conversion *c)
     switch (c->to->kind) {
     case TL_BOOLEAN:
         for (int64_t i = 0; i < n; i++)
-            ((uint8_t *)c->out->values)[i] = tl_convert_integer_at(c->from, i) != 0;
+            ((uint8_t *)c->out->values)[i] = tl_col_integer(c->from, i) != 0;
         return TL_OK;
     case TL_TINYINT:
         FROM_INT(int8_t);

@@ -41,8 +41,7 @@ double tl_convert_decimal_to_double(tl_i128 v, int32_t precision, int32_t scale)
 bool tl_convert_double_to_decimal(double v, int32_t precision, int32_t scale, tl_i128 *out);
 int32_t tl_convert_double_to_int(double v);
 int64_t tl_convert_double_to_long(double v);
-/** Value `i` of an integer column of any width (BOOLEAN, DATE and TIME included); and back, the low bits of v. */
-int64_t tl_convert_integer_at(const tl_column *col, int64_t i);
+/** The low bits of v as value `i` of an integer column of any width: tl_col_integer() the other way round. */
 static inline void tl_convert_put_integer(tl_column *out, int64_t i, int64_t v)
 {
     switch (out->phys) {

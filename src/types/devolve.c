@@ -15,7 +15,7 @@ static bool all_fit(const tl_column *literals, const tl_type *type)
 {
     int64_t max = INT64_MAX >> (64 - 8 * tl_phys_width(tl_type_phys(type)));
     for (int64_t i = 0; i < literals->length; i++) {
-        int64_t v = tl_col_is_null(literals, i) ? 0 : tl_convert_integer_at(literals, i);
+        int64_t v = tl_col_is_null(literals, i) ? 0 : tl_col_integer(literals, i);
         if (v > max || v < -max - 1)
             return false;
     }

@@ -67,20 +67,6 @@ tl_status tl_text__append_hex(tl_buf *buf, tl_bytes_view bytes)
     return TL_OK;
 }
 
-static int64_t int_at(const tl_column *col, int64_t i)
-{
-    switch (col->phys) {
-    case TL_PHYS_I8:
-        return tl_col_i8(col, i);
-    case TL_PHYS_I16:
-        return tl_col_i16(col, i);
-    case TL_PHYS_I32:
-        return tl_col_i32(col, i);
-    default:
-        return tl_col_i64(col, i);
-    }
-}
-
 static tl_status append_int(tl_buf *buf, int64_t v)
 {
     TL_TRY(tl_buf_reserve(buf, 24));
@@ -90,7 +76,7 @@ static tl_status append_int(tl_buf *buf, int64_t v)
 
 tl_status tl_text__append_int_at(tl_buf *buf, const tl_column *col, int64_t i)
 {
-    return append_int(buf, int_at(col, i));
+    return append_int(buf, tl_col_integer(col, i));
 }
 
 static tl_status append_list(tl_buf *buf, const tl_column *col, int64_t i);
@@ -118,7 +104,7 @@ static tl_status append_value(tl_buf *buf, const tl_column *col, int64_t i)
     case TL_SMALLINT:
     case TL_INT:
     case TL_BIGINT:
-        return append_int(buf, int_at(col, i));
+        return append_int(buf, tl_col_integer(col, i));
     case TL_FLOAT:
         return append_floating(buf, text, tl_text_float(tl_col_f32(col, i), text));
     case TL_DOUBLE:

@@ -93,20 +93,6 @@ void tl_orc__wnode_deinit(tl_orc_wnode *node)
 
 /* ---- values ---- */
 
-static int64_t int_at(const tl_column *col, int64_t i)
-{
-    switch (col->phys) {
-    case TL_PHYS_I8:
-        return tl_col_i8(col, i);
-    case TL_PHYS_I16:
-        return tl_col_i16(col, i);
-    case TL_PHYS_I32:
-        return tl_col_i32(col, i);
-    default:
-        return tl_col_i64(col, i);
-    }
-}
-
 static tl_status put_decimal(tl_orc_wnode *node, const tl_column *col, int64_t i, tl_error *err)
 {
     tl_i128 v = col->phys == TL_PHYS_I128 ? tl_col_i128(col, i) : tl_col_i64(col, i);
@@ -233,8 +219,8 @@ static tl_status put_value(tl_orc_wnode *node, const tl_column *col, int64_t i, 
     case TL_ORC_STRUCT:
         return TL_OK;
     default:
-        tl_orc__bounds_int(&node->group, int_at(col, i));
-        return tl_orc__ints_put(&node->ints, int_at(col, i), err);
+        tl_orc__bounds_int(&node->group, tl_col_integer(col, i));
+        return tl_orc__ints_put(&node->ints, tl_col_integer(col, i), err);
     }
 }
 
