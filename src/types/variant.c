@@ -15,6 +15,105 @@
 #include "types/number.h"
 #include "types/variant_private.h"
 
+/* ---- layout ---- */
+
+static tl_status malformed_at(tl_bytes_view value, size_t pos, tl_error *err)
+{
+    return tl_error_set(err, TL_E_CORRUPT, "malformed VARIANT at byte %zu of %zu", pos, value.len);
+}
+
+static bool holds(tl_bytes_view value, size_t pos, size_t bytes)
+{
+    return pos <= value.len && bytes <= value.len - pos;
+}
+
+/* Width of the numbers in the metadata and the count of keys; the offsets of all keys are there. */
+static tl_status metadata_head(tl_bytes_view metadata, size_t *width, size_t *count, tl_error *err)
+{
+    *width = metadata.len > 0 ? (size_t)(metadata.data[0] >> 6) + 1 : 0;
+    if (metadata.len < 1 + *width || (metadata.data[0] & 0x0F) != 1)
+        return tl_error_set(err, TL_E_CORRUPT, "malformed metadata of a VARIANT");
+    *count = (size_t)tl_variant__read(metadata.data + 1, *width);
+    if (*count > metadata.len || 1 + (*count + 2) * *width > metadata.len)
+        return tl_error_set(err, TL_E_CORRUPT, "metadata of a VARIANT has no room for its %zu keys", *count);
+    return TL_OK;
+}
+
+tl_status tl_variant__key_count(tl_bytes_view metadata, size_t *out, tl_error *err)
+{
+    size_t width;
+    return metadata_head(metadata, &width, out, err);
+}
+
+tl_status tl_variant__key(tl_bytes_view metadata, size_t id, tl_bytes_view *out, tl_error *err)
+{
+    size_t width, count;
+    TL_TRY(metadata_head(metadata, &width, &count, err));
+    if (id >= count)
+        return tl_error_set(err, TL_E_CORRUPT, "metadata of a VARIANT has no key %zu", id);
+    const uint8_t *offsets = metadata.data + 1 + width;
+    size_t strings = 1 + (count + 2) * width;
+    size_t from = (size_t)tl_variant__read(offsets + id * width, width), to = (size_t)tl_variant__read(offsets + (id + 1) * width, width);
+    if (from > to || to > metadata.len - strings)
+        return tl_error_set(err, TL_E_CORRUPT, "metadata of a VARIANT: key %zu is cut off", id);
+    *out = (tl_bytes_view){metadata.data + strings + from, to - from};
+    return TL_OK;
+}
+
+tl_status tl_variant__nested_at(tl_bytes_view value, size_t pos, tl_variant__nested *out, tl_error *err)
+{
+    unsigned header = pos < value.len ? value.data[pos] : 0, info = header >> 2;
+    if ((header & 3) != TL_VARIANT__OBJECT && (header & 3) != TL_VARIANT__ARRAY)
+        return malformed_at(value, pos, err);
+    *out = (tl_variant__nested){.is_object = (header & 3) == TL_VARIANT__OBJECT, .offset_bytes = (info & 3) + 1};
+    out->id_bytes = out->is_object ? (info >> 2 & 3) + 1 : 0;
+    size_t count_bytes = info >> (out->is_object ? 4 : 2) & 1 ? 4 : 1;
+    if (!holds(value, pos + 1, count_bytes))
+        return malformed_at(value, pos, err);
+    out->count = (size_t)tl_variant__read(value.data + pos + 1, count_bytes);
+    if (out->count > value.len) /* each element has a byte at least, so the sums below are small */
+        return malformed_at(value, pos, err);
+    out->ids = pos + 1 + count_bytes;
+    out->offsets = out->ids + out->count * out->id_bytes;
+    out->data = out->offsets + (out->count + 1) * out->offset_bytes;
+    return holds(value, pos, out->data - pos) ? TL_OK : malformed_at(value, pos, err);
+}
+
+tl_status tl_variant__size(tl_bytes_view value, size_t pos, size_t *out, tl_error *err)
+{
+    static const uint8_t bytes[] = {[TL_VARIANT__INT1] = 1,          [TL_VARIANT__INT2] = 2,
+                                    [TL_VARIANT__INT4] = 4,          [TL_VARIANT__INT8] = 8,
+                                    [TL_VARIANT__DOUBLE] = 8,        [TL_VARIANT__DECIMAL4] = 5,
+                                    [TL_VARIANT__DECIMAL8] = 9,      [TL_VARIANT__DECIMAL16] = 17,
+                                    [TL_VARIANT__DATE] = 4,          [TL_VARIANT__TIMESTAMP] = 8,
+                                    [TL_VARIANT__TIMESTAMP_NTZ] = 8, [TL_VARIANT__FLOAT] = 4,
+                                    [TL_VARIANT__TIME] = 8,          [TL_VARIANT__TIMESTAMP_NANOS] = 8,
+                                    [TL_VARIANT__UUID] = 16,         [TL_VARIANT__TIMESTAMP_NTZ_NANOS] = 8};
+    if (!holds(value, pos, 1))
+        return malformed_at(value, pos, err);
+    unsigned basic = value.data[pos] & 3, info = value.data[pos] >> 2;
+    size_t size = 1;
+    if (basic == TL_VARIANT__OBJECT || basic == TL_VARIANT__ARRAY) {
+        tl_variant__nested nested;
+        TL_TRY(tl_variant__nested_at(value, pos, &nested, err));
+        size = nested.data - pos + (size_t)tl_variant__read(value.data + nested.data - nested.offset_bytes, nested.offset_bytes);
+    } else if (basic == TL_VARIANT__SHORT_STR) {
+        size += info;
+    } else if (info == TL_VARIANT__BINARY || info == TL_VARIANT__LONG_STR) {
+        if (!holds(value, pos + 1, 4))
+            return malformed_at(value, pos, err);
+        size += 4 + (size_t)tl_variant__read(value.data + pos + 1, 4);
+    } else if (info > TL_VARIANT__UUID) {
+        return malformed_at(value, pos, err);
+    } else {
+        size += bytes[info];
+    }
+    *out = size;
+    return holds(value, pos, size) ? TL_OK : malformed_at(value, pos, err);
+}
+
+/* ---- as JSON ---- */
+
 #define OUTPUT_BYTES_MAX (512u * 1024 * 1024) /* keys may be repeated as often as there are values */
 
 typedef struct reader {
@@ -28,12 +127,12 @@ typedef struct reader {
 
 static tl_status malformed(const reader *r, size_t pos)
 {
-    return tl_error_set(r->err, TL_E_CORRUPT, "malformed VARIANT at byte %zu of %zu", pos, r->value.len);
+    return malformed_at(r->value, pos, r->err);
 }
 
 static tl_status need(const reader *r, size_t pos, size_t bytes)
 {
-    return pos <= r->value.len && bytes <= r->value.len - pos ? TL_OK : malformed(r, pos);
+    return holds(r->value, pos, bytes) ? TL_OK : malformed(r, pos);
 }
 
 static tl_status number_at(const reader *r, size_t pos, size_t bytes, size_t *out)
@@ -63,23 +162,6 @@ static tl_status append_quoted(const reader *r, const char *text, size_t n)
 static tl_status append_json_string(const reader *r, tl_bytes_view text)
 {
     return no_memory(r, tl_json_append_jackson(r->out, text));
-}
-
-/* ---- keys ---- */
-
-static tl_status append_key(const reader *r, size_t id)
-{
-    const uint8_t *m = r->metadata.data;
-    size_t len = r->metadata.len, width = len > 0 ? (size_t)(m[0] >> 6) + 1 : 0;
-    if (len < 1 + width || (m[0] & 0x0F) != 1)
-        return tl_error_set(r->err, TL_E_CORRUPT, "malformed metadata of a VARIANT");
-    size_t count = (size_t)tl_variant__read(m + 1, width), strings = 1 + (count + 2) * width;
-    if (id >= count || strings > len)
-        return tl_error_set(r->err, TL_E_CORRUPT, "metadata of a VARIANT has no key %zu", id);
-    size_t from = (size_t)tl_variant__read(m + 1 + (id + 1) * width, width), to = (size_t)tl_variant__read(m + 1 + (id + 2) * width, width);
-    if (from > to || to > len - strings)
-        return tl_error_set(r->err, TL_E_CORRUPT, "metadata of a VARIANT: key %zu is cut off", id);
-    return append_json_string(r, (tl_bytes_view){m + strings + from, to - from});
 }
 
 /* ---- scalars ---- */
@@ -123,27 +205,44 @@ static tl_status append_date(const reader *r, size_t pos)
     return append_quoted(r, text, tl_text__date((int32_t)tl_variant__read(r->value.data + pos, 4), text));
 }
 
-/* ISO_LOCAL_DATE, a blank, ISO_LOCAL_TIME: the fraction in as many digits as it has. */
-static tl_status append_timestamp(const reader *r, size_t pos, bool with_zone)
+/* HH:MM:SS and the fraction in as many digits as it has. */
+static size_t clock_text(int64_t ticks, int64_t per_second, int digits, char *text)
+{
+    size_t n = tl_text__hms((int32_t)(ticks / per_second), text);
+    if (ticks % per_second != 0) {
+        text[n++] = '.';
+        tl_text__padded((uint32_t)(ticks % per_second), digits, text + n);
+        for (n += (size_t)digits; text[n - 1] == '0'; n--) {
+        }
+    }
+    return n;
+}
+
+/* ISO_LOCAL_DATE, a blank, ISO_LOCAL_TIME; micro- or nanoseconds. */
+static tl_status append_timestamp(const reader *r, size_t pos, bool is_nanos, bool with_zone)
 {
     char text[64];
     TL_TRY(need(r, pos, 8));
-    int64_t micros = (int64_t)tl_variant__read(r->value.data + pos, 8);
-    int64_t days = micros / 86400000000 - (micros % 86400000000 < 0), rest = micros - days * 86400000000;
+    const int64_t per_second = is_nanos ? 1000000000 : 1000000, per_day = 86400 * per_second;
+    int64_t ticks = (int64_t)tl_variant__read(r->value.data + pos, 8), days = ticks / per_day - (ticks % per_day < 0);
     size_t n = tl_text__date(days, text);
     text[n++] = ' ';
-    n += tl_text__hms((int32_t)(rest / 1000000), text + n);
-    if (rest % 1000000 != 0) {
-        text[n++] = '.';
-        tl_text__padded((uint32_t)(rest % 1000000), 6, text + n);
-        for (n += 6; text[n - 1] == '0'; n--) {
-        }
-    }
+    n += clock_text(ticks - days * per_day, per_second, is_nanos ? 9 : 6, text + n);
     if (with_zone) {
         memcpy(text + n, "+00:00", 6);
         n += 6;
     }
     return append_quoted(r, text, n);
+}
+
+static tl_status append_time(const reader *r, size_t pos)
+{
+    char text[32];
+    TL_TRY(need(r, pos, 8));
+    int64_t micros = (int64_t)tl_variant__read(r->value.data + pos, 8);
+    if (micros < 0 || micros >= 86400000000)
+        return malformed(r, pos);
+    return append_quoted(r, text, clock_text(micros, 1000000, 6, text));
 }
 
 static tl_status append_base64(const reader *r, tl_bytes_view bytes)
@@ -223,7 +322,12 @@ static tl_status append_primitive(const reader *r, size_t pos, int kind)
         return append_date(r, pos);
     case TL_VARIANT__TIMESTAMP:
     case TL_VARIANT__TIMESTAMP_NTZ:
-        return append_timestamp(r, pos, kind == TL_VARIANT__TIMESTAMP);
+        return append_timestamp(r, pos, /* is_nanos= */ false, kind == TL_VARIANT__TIMESTAMP);
+    case TL_VARIANT__TIMESTAMP_NANOS:
+    case TL_VARIANT__TIMESTAMP_NTZ_NANOS:
+        return append_timestamp(r, pos, /* is_nanos= */ true, kind == TL_VARIANT__TIMESTAMP_NANOS);
+    case TL_VARIANT__TIME:
+        return append_time(r, pos);
     case TL_VARIANT__BINARY:
     case TL_VARIANT__LONG_STR:
         return append_bytes(r, pos, kind == TL_VARIANT__LONG_STR);
@@ -238,31 +342,26 @@ static tl_status append_primitive(const reader *r, size_t pos, int kind)
 
 static tl_status append_value(reader *r, size_t pos, int depth);
 
-/* Objects and arrays differ in the ids alone (`id_bytes` 0: an array). */
-static tl_status append_nested(reader *r, size_t pos, size_t count_bytes, size_t id_bytes, size_t offset_bytes, int depth)
+static tl_status append_nested(reader *r, size_t pos, int depth)
 {
-    size_t count;
-    TL_TRY(number_at(r, pos, count_bytes, &count));
-    size_t ids = pos + count_bytes;
-    if (count > r->value.len) /* each element has a byte at least, so the sums below are small */
-        return malformed(r, pos);
-    size_t offsets = ids + count * id_bytes, data = offsets + (count + 1) * offset_bytes;
-    TL_TRY(need(r, ids, data - ids));
-    TL_TRY(append(r, id_bytes > 0 ? "{" : "[", 1));
-    for (size_t i = 0; i < count; i++) {
-        size_t offset;
+    tl_variant__nested n;
+    TL_TRY(tl_variant__nested_at(r->value, pos, &n, r->err));
+    TL_TRY(append(r, n.is_object ? "{" : "[", 1));
+    for (size_t i = 0; i < n.count; i++) {
+        size_t offset = (size_t)tl_variant__read(r->value.data + n.offsets + i * n.offset_bytes, n.offset_bytes);
         if (i > 0)
             TL_TRY(append(r, ",", 1));
-        if (id_bytes > 0) {
-            TL_TRY(append_key(r, (size_t)tl_variant__read(r->value.data + ids + i * id_bytes, id_bytes)));
+        if (n.is_object) {
+            tl_bytes_view key;
+            TL_TRY(tl_variant__key(r->metadata, (size_t)tl_variant__read(r->value.data + n.ids + i * n.id_bytes, n.id_bytes), &key, r->err));
+            TL_TRY(append_json_string(r, key));
             TL_TRY(append(r, ":", 1));
         }
-        TL_TRY(number_at(r, offsets + i * offset_bytes, offset_bytes, &offset));
         if (offset > r->value.len)
             return malformed(r, pos);
-        TL_TRY(append_value(r, data + offset, depth + 1));
+        TL_TRY(append_value(r, n.data + offset, depth + 1));
     }
-    return append(r, id_bytes > 0 ? "}" : "]", 1);
+    return append(r, n.is_object ? "}" : "]", 1);
 }
 
 static tl_status append_value(reader *r, size_t pos, int depth)
@@ -279,10 +378,8 @@ static tl_status append_value(reader *r, size_t pos, int depth)
     case TL_VARIANT__SHORT_STR:
         TL_TRY(need(r, pos + 1, info));
         return append_json_string(r, (tl_bytes_view){r->value.data + pos + 1, info});
-    case TL_VARIANT__OBJECT:
-        return append_nested(r, pos + 1, info >> 4 & 1 ? 4 : 1, (info >> 2 & 3) + 1, (info & 3) + 1, depth);
     default:
-        return append_nested(r, pos + 1, info >> 2 & 1 ? 4 : 1, 0, (info & 3) + 1, depth);
+        return append_nested(r, pos, depth);
     }
 }
 

@@ -5,7 +5,7 @@
 #ifndef TL_TYPES_VARIANT_H
 #define TL_TYPES_VARIANT_H
 
-#include "base/mem.h"
+#include "types/column.h"
 
 /** Each of the two parts at most. */
 #define TL_VARIANT_BYTES_MAX (128 * 1024 * 1024)
@@ -14,5 +14,14 @@
 tl_status tl_variant_from_json(tl_bytes_view json, tl_buf *value, tl_buf *metadata, tl_error *err);
 /** Append as compact JSON. TL_E_CORRUPT: bytes that are no variant; `buf` may then hold a beginning. */
 tl_status tl_variant_append_json(tl_buf *buf, tl_bytes_view value, tl_bytes_view metadata, tl_error *err);
+#define TL_VARIANT_TIME_ID 17
+
+/**
+ * A shredded column to one of `type` (VARIANT). `shredded` is a ROW of `metadata` (bytes) and a group of `value` (bytes) and
+ * `typed_value`, either of which may be missing. `typed_value` is a scalar (BINARY: a UUID; BIGINT with the field id
+ * TL_VARIANT_TIME_ID: microseconds of the day), an ARRAY of groups, or a ROW of groups that are named as the object's fields.
+ * TL_E_CORRUPT: both forms of a value, bytes that are none, a key that the metadata does not have.
+ */
+tl_status tl_variant_unshred(const tl_column *shredded, const tl_type *type, tl_column **out, tl_error *err);
 
 #endif

@@ -22,6 +22,7 @@ import arrow_text  # noqa: E402
 import numpy as np  # noqa: E402
 import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
+import variant_text  # noqa: E402
 
 # Files that must be refused, in conformance/parquet/data; and those where pyarrow is the one that is wrong or cannot read.
 MUST_FAIL = {"datapage_v1-corrupt-checksum", "rle-dict-uncompressed-corrupt-checksum", "large_string_map.brotli"}
@@ -85,10 +86,28 @@ def conformance(check, folder):
         elif name not in NOT_COMPARED:
             check.compare(name, path, pq.ParquetFile(path).read())
     for path in sorted(glob.glob(os.path.join(folder, "shredded_variant", "*.parquet"))):
-        check.compare(os.path.basename(path), path, pq.ParquetFile(path).read())
+        variant(check, path)
     for path in sorted(glob.glob(os.path.join(folder, "bad_data", "*.parquet"))):
         if os.path.basename(path)[:-len(".parquet")] not in READABLE:
             must_fail(check, path)
+
+
+def variant(check, path):
+    """The column `var` is the JSON of the .variant.bin of each row (NULL where a row has none); a file without any must be refused."""
+    rows = pq.ParquetFile(path).metadata.num_rows
+    files = [path[:-len(".parquet")] + "_row-%d.variant.bin" % i for i in range(rows)]
+    if not any(os.path.exists(f) for f in files):
+        must_fail(check, path)
+        return
+    check.done += 1
+    out = check.run(path, "--columns", "var")
+    got = out.stdout.decode().split("\n")[:-1]
+    want = []
+    for name in files:
+        data = open(name, "rb").read() if os.path.exists(name) else None
+        want.append('{"var":%s}' % ("null" if data is None else arrow_text.quoted(variant_text.json(*variant_text.split(data)))))
+    if out.returncode != 0 or got != want:
+        check.fail(os.path.basename(path), "exit %d %s\n  got  %s\n  want %s" % (out.returncode, out.stderr.decode().strip(), got, want))
 
 
 def must_fail(check, path):

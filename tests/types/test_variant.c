@@ -84,6 +84,10 @@ static void every_primitive_prints(void **state)
         {"3460ea000000000000", "\"1970-01-01 00:00:00.06\""},
         {"380000c03f", "1.5"},
         {"3c0400000001020304", "\"AQIDBA==\""},
+        {"4440420f0000000000", "\"00:00:01\""},
+        {"4401ca9a3b00000000", "\"00:16:40.000001\""},
+        {"4801ca9a3b00000000", "\"1970-01-01 00:00:01.000000001+00:00\""},
+        {"4cffffffffffffffff", "\"1969-12-31 23:59:59.999999999\""},
         {"400300000061220a", "\"a\\\"\\n\""},
         {"50000102030405060708090a0b0c0d0e0f", "\"00010203-0405-0607-0809-0a0b0c0d0e0f\""},
         {"010000", "\"\""},
@@ -132,6 +136,64 @@ static void columns_of_variants_come_back_from_text(void **state)
     tl_type_unref(type);
 }
 
+/* Metadata of the keys a and b. */
+#define KEYS "\"010200010261" "62\""
+
+typedef struct shredded {
+    const char *type, *row, *want; /* want NULL: refused */
+} shredded;
+
+static const shredded parts[] = {
+    {"ROW<metadata BYTES, value BYTES, typed_value INT>", "{\"metadata\":" KEYS ",\"typed_value\":-7}", "\"-7\""},
+    {"ROW<metadata BYTES, value BYTES, typed_value INT>", "{\"metadata\":" KEYS ",\"value\":\"0578\"}", "\"\\\"x\\\"\""},
+    {"ROW<metadata BYTES, value BYTES, typed_value INT>", "{\"metadata\":" KEYS "}", "\"null\""},
+    {"ROW<metadata BYTES, value BYTES, typed_value INT>", "null", "null"},
+    {"ROW<metadata BYTES, value BYTES, typed_value INT>", "{\"metadata\":" KEYS ",\"value\":\"00\",\"typed_value\":1}", NULL},
+    {"ROW<metadata BYTES, value BYTES, typed_value INT>", "{\"metadata\":" KEYS ",\"value\":\"0000\"}", NULL},
+    {"ROW<metadata BYTES, value BYTES, typed_value INT>", "{\"metadata\":" KEYS ",\"value\":\"\"}", NULL},
+    {"ROW<metadata BYTES, value BYTES, typed_value INT>", "{\"typed_value\":1}", NULL},
+    {"ROW<metadata BYTES, typed_value DECIMAL(20, 2)>", "{\"metadata\":" KEYS ",\"typed_value\":\"1.50\"}", "\"1.5\""},
+    {"ROW<metadata BYTES, typed_value TIMESTAMP(9)>", "{\"metadata\":" KEYS ",\"typed_value\":\"1969-12-31T23:59:59.999999999\"}",
+     "\"\\\"1969-12-31 23:59:59.999999999\\\"\""},
+    {"ROW<metadata BYTES, typed_value ARRAY<ROW<value BYTES, typed_value STRING>>>",
+     "{\"metadata\":" KEYS ",\"typed_value\":[{\"typed_value\":\"x\"},{\"value\":\"0c05\"},{}]}", "\"[\\\"x\\\",5,null]\""},
+    {"ROW<metadata BYTES, value BYTES, typed_value ROW<b ROW<value BYTES, typed_value BOOLEAN>>>",
+     "{\"metadata\":" KEYS ",\"value\":\"0201000002" "0c07\",\"typed_value\":{\"b\":{\"typed_value\":true}}}", "\"{\\\"a\\\":7,\\\"b\\\":true}\""},
+    {"ROW<metadata BYTES, value BYTES, typed_value ROW<b ROW<value BYTES, typed_value BOOLEAN>>>",
+     "{\"metadata\":" KEYS ",\"typed_value\":{\"b\":{}}}", "\"{}\""},
+    {"ROW<metadata BYTES, value BYTES, typed_value ROW<b ROW<value BYTES, typed_value BOOLEAN>>>",
+     "{\"metadata\":" KEYS ",\"value\":\"0c07\",\"typed_value\":{\"b\":{}}}", NULL},
+    {"ROW<metadata BYTES, value BYTES, typed_value ROW<z ROW<typed_value BOOLEAN>>>",
+     "{\"metadata\":" KEYS ",\"typed_value\":{\"z\":{\"typed_value\":true}}}", NULL},
+};
+
+static void shredded_variants_are_put_together(void **state)
+{
+    (void)state;
+    const tl_type *variant = test_type("VARIANT");
+    for (size_t i = 0; i < TL_ARRAY_LEN(parts); i++) {
+        tl_error err;
+        tl_buf json = {0};
+        const tl_type *type = test_type(parts[i].type);
+        assert_int_equal(tl_buf_appendf(&json, "[%s,%s]", parts[i].row, parts[i].row), TL_OK);
+        assert_int_equal(tl_buf_append_byte(&json, 0), TL_OK);
+        tl_column *in = column_of(type, (char *)json.data), *out = NULL;
+        tl_status status = tl_variant_unshred(in, variant, &out, &err);
+        if (parts[i].want == NULL) {
+            assert_int_equal(status, TL_E_CORRUPT);
+        } else {
+            assert_ok(status, &err);
+            assert_ok(tl_column_check(out, &err), &err);
+            assert_text_at(out, 1, parts[i].want);
+        }
+        tl_column_unref(in);
+        tl_column_unref(out);
+        tl_buf_deinit(&json);
+        tl_type_unref(type);
+    }
+    tl_type_unref(variant);
+}
+
 static void memory_may_run_out(void **state)
 {
     (void)state;
@@ -154,7 +216,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_are_the_references),          cmocka_unit_test(every_primitive_prints),
         cmocka_unit_test(what_is_no_variant_is_refused),     cmocka_unit_test(columns_of_variants_come_back_from_text),
-        cmocka_unit_test(memory_may_run_out),
+        cmocka_unit_test(shredded_variants_are_put_together), cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests_name("variant", tests, NULL, NULL);
 }

@@ -626,8 +626,9 @@ static bool choose(const tl_pq_schema_element *el, const tl_type *target, tl_pq_
     case TL_TINYINT:
     case TL_SMALLINT:
     case TL_INT:
-    case TL_BIGINT:
         return choose_integer(el, &l, out);
+    case TL_BIGINT: /* a TIME finer than milliseconds, which no type here holds, may be read as its number */
+        return (el->type == TL_PQ_INT64 && l.kind == TL_PQ_LOGICAL_TIME) || choose_integer(el, &l, out);
     case TL_FLOAT:
     case TL_DOUBLE:
         return choose_float(el, &l, out);

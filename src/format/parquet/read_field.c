@@ -78,13 +78,34 @@ static tl_status match_list(matcher *m, const tl_pq_form *form, tl_pq_field *fie
     return choose_levels(m, field, form->entry);
 }
 
+static tl_status match_row(matcher *m, const tl_pq_form *form, tl_pq_field *field);
+
+static tl_status match_shredded(matcher *m, const tl_pq_form *form, tl_pq_field *field)
+{
+    tl_pq_column *column = m->column;
+    const tl_type **types = tl_realloc(column->types, ((size_t)column->n_types + 1) * sizeof *types);
+    if (types == NULL)
+        return tl_nomem(m->err, "column");
+    column->types = types;
+    TL_TRY(tl_pq__shredded_type(form->node, &types[column->n_types], m->err));
+    const tl_type *parts = types[column->n_types++];
+    TL_TRY(alloc_children(m, field, 1));
+    tl_pq_field *row = &field->children[0];
+    *row = *field;
+    row->type = parts;
+    row->children = NULL;
+    TL_TRY(match_row(m, form, row));
+    field->kind = TL_PQ_FIELD_SHREDDED;
+    field->leaf = row->leaf;
+    return TL_OK;
+}
+
 static tl_status match_row(matcher *m, const tl_pq_form *form, tl_pq_field *field)
 {
     const tl_type *type = field->type;
-    field->kind = TL_PQ_FIELD_ROW;
     if (type->kind == TL_VARIANT && tl_pq__child(form->node, "typed_value") != NULL)
-        return tl_error_set(m->err, TL_E_UNSUPPORTED, "column '%s' is a shredded VARIANT, which is not supported",
-                            form->node->el->name);
+        return match_shredded(m, form, field);
+    field->kind = TL_PQ_FIELD_ROW;
     TL_TRY(alloc_children(m, field, type->n_fields));
     for (int32_t i = 0; i < type->n_fields; i++) {
         tl_pq_field *child = &field->children[i];
@@ -145,6 +166,9 @@ void tl_pq__column_deinit(tl_pq_column *column)
         tl_pq__read_leaf_deinit(column->leaves[i]);
         tl_free(column->leaves[i]);
     }
+    for (int32_t i = 0; i < column->n_types; i++)
+        tl_type_unref(column->types[i]);
+    tl_free(column->types);
     tl_free(column->leaves);
     *column = (tl_pq_column){0};
 }

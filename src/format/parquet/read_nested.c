@@ -7,6 +7,7 @@
  * same rule with its own levels. See http://research.google.com/pubs/pub36632.html (Dremel), section 4.
  */
 #include "format/parquet/read_private.h"
+#include "types/variant.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -247,6 +248,13 @@ static tl_status assemble_row(const tl_pq_field *field, tl_column **out, tl_erro
     return TL_OK;
 }
 
+static tl_status assemble_shredded(const tl_pq_field *field, tl_column **out, tl_error *err)
+{
+    TL_CLEANUP(tl_column_unrefp) tl_column *parts = NULL;
+    TL_TRY(assemble_row(&field->children[0], &parts, err));
+    return tl_variant_unshred(parts, field->type, out, err);
+}
+
 tl_status tl_pq__assemble(const tl_pq_field *field, tl_column **out, tl_error *err)
 {
     switch (field->kind) {
@@ -256,6 +264,8 @@ tl_status tl_pq__assemble(const tl_pq_field *field, tl_column **out, tl_error *e
         return assemble_list(field, out, err);
     case TL_PQ_FIELD_ROW:
         return assemble_row(field, out, err);
+    case TL_PQ_FIELD_SHREDDED:
+        return assemble_shredded(field, out, err);
     case TL_PQ_FIELD_MISSING:
         break;
     }

@@ -305,7 +305,8 @@ typedef enum tl_pq_field_kind {
     TL_PQ_FIELD_MISSING, /* not in the file: NULL */
     TL_PQ_FIELD_LEAF,
     TL_PQ_FIELD_LIST, /* 1 child; MAP: 2 children */
-    TL_PQ_FIELD_ROW
+    TL_PQ_FIELD_ROW,
+    TL_PQ_FIELD_SHREDDED /* a VARIANT out of 1 child, the ROW of its parts */
 } tl_pq_field_kind;
 
 /** One column of the result, or a part of one. */
@@ -327,12 +328,21 @@ typedef struct tl_pq_column {
     bool is_flat; /* one leaf without levels */
     int32_t n_leaves;
     tl_pq_leaf **leaves; /* owned */
+    int32_t n_types;
+    const tl_type **types; /* of shredded VARIANTs; refs held */
 } tl_pq_column;
 
 tl_status tl_pq__column_init(tl_pq_column *column, tl_pq_file *file, tl_arena *arena, const tl_field *field, tl_error *err);
 void tl_pq__column_deinit(tl_pq_column *column);
 tl_status tl_pq__column_read(tl_pq_column *column, const tl_pq_range *ranges, int32_t n_ranges, int64_t n_rows, tl_column **out,
                              tl_error *err);
+
+/* ---- read_variant.c ---- */
+
+/** A group annotated as VARIANT, shredded or not. */
+bool tl_pq__is_variant(const tl_pq_node *node);
+/** The parts of a shredded VARIANT as a ROW for tl_variant_unshred(). TL_E_UNSUPPORTED: a group that is none. */
+tl_status tl_pq__shredded_type(const tl_pq_node *node, const tl_type **out, tl_error *err);
 
 /* ---- read_nested.c ---- */
 

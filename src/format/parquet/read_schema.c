@@ -201,17 +201,9 @@ static tl_status leaf_type(const tl_pq_node *node, bool nullable, const tl_type 
                         text);
 }
 
-static bool is_variant(const tl_pq_node *node)
-{
-    const tl_pq_node *value = tl_pq__child(node, "value"), *metadata = tl_pq__child(node, "metadata");
-    return node->el->logical.kind == TL_PQ_LOGICAL_VARIANT && node->n_children == 2 && value != NULL && metadata != NULL &&
-           value->el->has_type && metadata->el->has_type && value->el->type == TL_PQ_BYTE_ARRAY &&
-           metadata->el->type == TL_PQ_BYTE_ARRAY;
-}
-
 static tl_status row_type(const tl_pq_node *node, bool nullable, const tl_type **out, tl_error *err)
 {
-    if (is_variant(node))
+    if (tl_pq__is_variant(node))
         return tl_type_create(TL_VARIANT, nullable, 0, 0, out, err);
     TL_CLEANUP(tl_freep) tl_field *fields = tl_calloc((size_t)node->n_children, sizeof *fields);
     if (fields == NULL)
