@@ -34,6 +34,8 @@ static inline void tl_column__copy_bytes(uint8_t *restrict to, const uint8_t *re
         memcpy(to, from, 16);
     } else if (len <= 32 && (size_t)(end - from) >= 32) {
         memcpy(to, from, 32);
+    } else if (len <= 64 && (size_t)(end - from) >= 64) {
+        memcpy(to, from, 64); /* at most 31 bytes too many */
     } else if (len > 0) {
         memcpy(to, from, len);
     }

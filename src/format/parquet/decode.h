@@ -26,6 +26,13 @@ void tl_pq__unpack_bool(const uint8_t *packed, int64_t from, int64_t n, uint8_t 
 /** The deprecated BIT_PACKED levels: MSB first. */
 void tl_pq__unpack_u8_msb(const uint8_t *packed, int width, int64_t from, int64_t n, uint8_t *out);
 
+/** Eight bits to eight bytes of 0 or 1: bit i is kept in byte i by the mask, then any non-zero byte becomes 1. */
+static inline uint64_t tl_pq__spread_bits(uint8_t bits)
+{
+    uint64_t v = (bits * UINT64_C(0x0101010101010101)) & UINT64_C(0x8040201008040201);
+    return ((v + UINT64_C(0x007f7f7f7f7f7f7f)) | v) >> 7 & UINT64_C(0x0101010101010101);
+}
+
 /* ---- decode_rle.c: the hybrid of runs and bit-packed groups (levels, dictionary indices, booleans) ---- */
 
 typedef struct tl_pq_rle {

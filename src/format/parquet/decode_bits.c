@@ -155,13 +155,6 @@ void tl_pq__unpack_u8_msb(const uint8_t *packed, int width, int64_t from, int64_
     }
 }
 
-/* Eight bits to eight bytes: bit i is kept in byte i by the mask, then any non-zero byte becomes 1. */
-static inline uint64_t spread_bits(uint8_t bits)
-{
-    uint64_t v = (bits * UINT64_C(0x0101010101010101)) & UINT64_C(0x8040201008040201);
-    return ((v + UINT64_C(0x007f7f7f7f7f7f7f)) | v) >> 7 & UINT64_C(0x0101010101010101);
-}
-
 void tl_pq__unpack_bool(const uint8_t *packed, int64_t from, int64_t n, uint8_t *out)
 {
     for (; n > 0 && from % 8 != 0; n--, from++)
@@ -169,7 +162,7 @@ void tl_pq__unpack_bool(const uint8_t *packed, int64_t from, int64_t n, uint8_t 
     packed += from / 8;
     int64_t i = 0;
     for (; i + 8 <= n; i += 8)
-        tl_write_le64(out + i, spread_bits(packed[i / 8]));
+        tl_write_le64(out + i, tl_pq__spread_bits(packed[i / 8]));
     for (; i < n; i++)
         out[i] = tl_bit_get(packed, i);
 }

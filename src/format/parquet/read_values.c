@@ -245,12 +245,15 @@ static void gather(const uint8_t *values, int width, const uint32_t *restrict in
 
 /* ---- strings ---- */
 
-/* Both sides have TL_PQ_SLACK bytes to spare. */
+/* Both sides have TL_PQ_SLACK bytes to spare. A call of memcpy costs more than most strings. */
 static inline void copy_string(uint8_t *restrict to, const uint8_t *restrict from, size_t bytes)
 {
     memcpy(to, from, SHORT_COPY_BYTES);
-    if (TL_UNLIKELY(bytes > SHORT_COPY_BYTES))
-        memcpy(to + SHORT_COPY_BYTES, from + SHORT_COPY_BYTES, bytes - SHORT_COPY_BYTES);
+    if (bytes <= SHORT_COPY_BYTES)
+        return;
+    memcpy(to + SHORT_COPY_BYTES, from + SHORT_COPY_BYTES, SHORT_COPY_BYTES);
+    if (TL_UNLIKELY(bytes > 2 * SHORT_COPY_BYTES))
+        memcpy(to + 2 * SHORT_COPY_BYTES, from + 2 * SHORT_COPY_BYTES, bytes - 2 * SHORT_COPY_BYTES);
 }
 _Static_assert(SHORT_COPY_BYTES <= TL_PQ_SLACK, "short copies stay inside the slack");
 
