@@ -10,6 +10,7 @@
  * calls.
  */
 #include <ftw.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -236,16 +237,21 @@ static int is_valid(const struct ArrowArray *a, int64_t i)
     return valid == NULL || valid[i / 8] >> (i % 8) & 1;
 }
 
-#define SUM(TYPE, EXPRESSION)                                                  \
-    do {                                                                       \
-        const TYPE *v = (const TYPE *)a->buffers[1] + a->offset;               \
-        if (a->null_count == 0 || a->buffers[0] == NULL) {                     \
-            for (int64_t i = 0; i < a->length; i++)                            \
-                sum += (int64_t)(EXPRESSION);                                  \
-        } else {                                                               \
-            for (int64_t i = 0; i < a->length; i++)                            \
-                sum += is_valid(a, a->offset + i) ? (int64_t)(EXPRESSION) : 0; \
-        }                                                                      \
+/* No branch on nulls, as in a vectorised operator (and in the sums of the Python peers): what is behind one counts as 0. */
+#define SUM(TYPE, EXPRESSION)                                                       \
+    do {                                                                            \
+        const TYPE *v = (const TYPE *)a->buffers[1] + a->offset;                    \
+        bool nulls = a->null_count != 0 && a->buffers[0] != NULL;                   \
+        int64_t i = 0, whole = nulls && a->offset % 8 != 0 ? 0 : a->length / 8 * 8; \
+        for (; !nulls && i < whole; i++)                                            \
+            sum += (int64_t)(EXPRESSION);                                           \
+        while (i < whole) {                                                         \
+            unsigned bits = ((const uint8_t *)a->buffers[0])[(a->offset + i) / 8];  \
+            for (int64_t end = i + 8; i < end; i++, bits >>= 1)                     \
+                sum += (int64_t)(EXPRESSION) & -(int64_t)(bits & 1);                \
+        }                                                                           \
+        for (; i < a->length; i++)                                                  \
+            sum += is_valid(a, a->offset + i) ? (int64_t)(EXPRESSION) : 0;          \
     } while (0)
 
 /* Every value is looked at, as an engine's operator would; the sums are those of the Java program. */
@@ -422,7 +428,8 @@ static void lookup_rep(tidelake_table *table, int rep, int64_t n, int batch, dou
         const char *name = pass == 0 ? "cold" : "warm";
         if (strcmp(arg("passes", name), name) != 0)
             continue;
-        measure_done(&start, "W4", arg("variant", ""), rep, ",\"pass\":%d,\"rows\":%lld,\"hit\":%lld,\"sum\":%lld,\"held_mb\":%lld%s", pass, (long long)n,
+        measure_done(&start, "W4", arg("variant", ""), rep,
+                     ",\"pass\":%d,\"rows\":%lld,\"hit\":%lld,\"sum\":%lld,\"held_mb\":%lld%s", pass, (long long)n,
                      (long long)hit, (long long)sum, (long long)(tidelake_lookup_memory_bytes(lookup) >> 20),
                      measure_quantiles(latencies, (int)calls));
     }
@@ -472,8 +479,8 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } commands[] = {{"upsert", upsert}, {"compact", compact}, {"scan", scan},    {"changelog", changelog},
-                    {"small", small},   {"lookup", lookup},   {"first", first},   {"decode", decode}};
+    } commands[] = {{"upsert", upsert}, {"compact", compact}, {"scan", scan},   {"changelog", changelog},
+                    {"small", small},   {"lookup", lookup},   {"first", first}, {"decode", decode}};
     words = argv + (argc > 1 ? 2 : 1);
     for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(argv[1], commands[i].name) == 0) {

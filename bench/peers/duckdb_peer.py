@@ -62,8 +62,8 @@ def scan():
     listed = subprocess.run([word("program"), "read", "b.%s$files" % word("table"), "--columns", "file_path", "--format", "csv", "--warehouse",
                              word("tables")], stdout=subprocess.PIPE, text=True, check=True).stdout.split()[1:]
     cols = word("cols", "all")
-    what = ["count(*)", "sum(order_id)", "sum(amount)"] + (["sum(city)"] if cols != "pred" else [])
-    if cols == "all":
+    what = ["count(*)", "sum(order_id)", "sum(amount)", "sum(city)"]
+    if cols != "3":
         what += ["sum(length(status))", "sum(length(broker))", "sum(strlen(note))", "max(updated_at)"] + ["sum(%s)" % c for c in LABELS]
     where = " where city = 7 and amount between 20000.00 and 40000.00" if cols == "pred" else ""
     query = "select %s from read_parquet([%s])%s" % (", ".join(what), ", ".join("'%s'" % f for f in listed), where)
