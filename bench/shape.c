@@ -15,6 +15,7 @@
 #include <tidelake/tidelake.h>
 
 #include "measure.h"
+#include "words.h"
 
 #define BATCH_ROWS 8192
 #define MAX_COLUMNS 1024
@@ -31,42 +32,6 @@ typedef struct shape {
     values_kind values;
     order_kind order;
 } shape;
-
-static tl_error err;
-static char **words;
-
-static void check(tl_status status)
-{
-    if (status == TL_OK)
-        return;
-    fprintf(stderr, "bench_shape: %s: %s\n", tidelake_status_name(status), err.message);
-    exit(1);
-}
-
-static const char *arg(const char *key, const char *otherwise)
-{
-    size_t len = strlen(key);
-    for (char **w = words; *w != NULL; w++)
-        if (strncmp(*w, key, len) == 0 && (*w)[len] == '=')
-            return *w + len + 1;
-    return otherwise;
-}
-
-static int64_t number(const char *key, int64_t otherwise)
-{
-    const char *text = arg(key, NULL);
-    return text == NULL ? otherwise : atoll(text);
-}
-
-static int one_of(const char *key, const char *const names[], int n)
-{
-    const char *text = arg(key, names[0]);
-    for (int i = 0; i < n; i++)
-        if (strcmp(text, names[i]) == 0)
-            return i;
-    fprintf(stderr, "bench_shape: no %s '%s'\n", key, text);
-    exit(2);
-}
 
 static uint64_t mix(uint64_t z)
 {
@@ -316,7 +281,7 @@ int main(int argc, char **argv)
 {
     static const char *const kinds[] = {"mixed", "nulls", "dictionary", "random"}, *const orders[] = {"random", "sorted",
                                                                                                       "hot"};
-    words = argv + (argc > 0);
+    words_init("bench_shape", argv + (argc > 0));
     shape s = {
         .rows = number("rows", 1000000), .key_bytes = (int)number("key_bytes", 8), .columns = (int)number("columns", 10)};
     s.keys = number("keys", s.rows * 2 / 5);

@@ -20,34 +20,9 @@
 
 #include "measure.h"
 #include "records.h"
+#include "words.h"
 
 #define BATCH_ROWS 8192
-
-static tl_error err;
-static char **words;
-
-static void check(tl_status status)
-{
-    if (status == TL_OK)
-        return;
-    fprintf(stderr, "tidelake_bench: %s: %s\n", tidelake_status_name(status), err.message);
-    exit(1);
-}
-
-static const char *arg(const char *key, const char *otherwise)
-{
-    size_t len = strlen(key);
-    for (char **w = words; *w != NULL; w++)
-        if (strncmp(*w, key, len) == 0 && (*w)[len] == '=')
-            return *w + len + 1;
-    return otherwise;
-}
-
-static int number(const char *key, int otherwise)
-{
-    const char *text = arg(key, NULL);
-    return text == NULL ? otherwise : atoi(text);
-}
 
 static const char *table_name(const char *suffix)
 {
@@ -481,7 +456,7 @@ int main(int argc, char **argv)
         void (*run)(void);
     } commands[] = {{"upsert", upsert}, {"compact", compact}, {"scan", scan},   {"changelog", changelog},
                     {"small", small},   {"lookup", lookup},   {"first", first}, {"decode", decode}};
-    words = argv + (argc > 1 ? 2 : 1);
+    words_init("tidelake_bench", argv + (argc > 1 ? 2 : 1));
     for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(argv[1], commands[i].name) == 0) {
             commands[i].run();

@@ -1,6 +1,6 @@
 # The benchmark's programs. `tidelake bench …` finds tidelake-bench beside it; the others are not part of `all`: bench/run and
 # bench/micro build them.
-add_executable(tidelake_bench bench/tidelake_bench.c bench/records.c bench/measure.c)
+add_executable(tidelake_bench bench/tidelake_bench.c bench/records.c bench/measure.c bench/words.c)
 set_target_properties(tidelake_bench PROPERTIES OUTPUT_NAME tidelake-bench)
 target_link_libraries(tidelake_bench PRIVATE tidelake_static)
 foreach(micro micro_types micro_parquet micro_parquet_write lsm/bench_lsm)
@@ -13,5 +13,5 @@ target_include_directories(bench_gen PRIVATE include)
 add_executable(bench_limits EXCLUDE_FROM_ALL bench/limits.c bench/records.c bench/measure.c)
 target_include_directories(bench_limits PRIVATE include)
 target_link_libraries(bench_limits PRIVATE zstd)
-add_executable(bench_shape EXCLUDE_FROM_ALL bench/shape.c bench/measure.c)
+add_executable(bench_shape EXCLUDE_FROM_ALL bench/shape.c bench/measure.c bench/words.c)
 target_link_libraries(bench_shape PRIVATE tidelake_static)

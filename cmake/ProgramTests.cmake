@@ -34,7 +34,7 @@ tl_script_test(cli/start_up PLAIN COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_D
 # Field cases (tests/field/README.md): one program, a test per file of cases.
 file(GLOB field_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/field/*.c)
 add_executable(field_cases ${field_sources})
-target_include_directories(field_cases PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+target_include_directories(field_cases PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/tests)
 target_link_libraries(field_cases PRIVATE tl_api)
 file(GLOB field_cases CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/field/*.case)
 foreach(cases ${field_cases})

@@ -2,13 +2,13 @@
 #ifndef TL_TESTS_API_SUPPORT_H
 #define TL_TESTS_API_SUPPORT_H
 
-#include <errno.h>
 #include <ftw.h>
 #include <unistd.h>
 
 #include <tidelake/tidelake.h>
 
 #include "base/mem.h"
+#include "support/print_rows.h"
 #include "support/test.h"
 
 typedef struct api_lake {
@@ -99,29 +99,11 @@ static inline tl_status api_write(api_lake *l, tidelake_table *table, const char
     return status;
 }
 
-static inline int append_text(void *ctx, const void *data, size_t bytes)
-{
-    return tl_buf_append(ctx, data, bytes) == TL_OK ? 0 : ENOMEM;
-}
-
 /** Print rows and free them; the text is the caller's (tl_free). */
 static inline tl_status api_print(tidelake_rows *rows, const tidelake_printer_options *options, char **out, tl_error *err)
 {
     tl_buf text = {0};
-    tidelake_printer *printer = NULL;
-    tl_status status = tidelake_printer_open(rows, options, append_text, &text, &printer, err);
-    while (status == TL_OK) {
-        tidelake_batch *batch;
-        status = tidelake_rows_next(rows, &batch, err);
-        if (status != TL_OK || batch == NULL)
-            break;
-        status = tidelake_printer_print(printer, batch, err);
-        tidelake_batch_free(batch);
-    }
-    if (status == TL_OK)
-        status = tidelake_printer_finish(printer, err);
-    tidelake_printer_close(printer);
-    tidelake_rows_free(rows);
+    tl_status status = print_rows(rows, options, &text, err);
     if (status == TL_OK && tl_buf_steal_str(&text, out) != TL_OK)
         status = TL_E_NOMEM;
     tl_buf_deinit(&text);

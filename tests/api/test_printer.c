@@ -92,7 +92,7 @@ static void an_unknown_format_is_told_with_those_that_there_are(void **state)
     assert_ok(tidelake_read(table, NULL, &rows, &err), &err);
     tidelake_printer_options print = TIDELAKE_PRINTER_INIT;
     print.format = "xml";
-    assert_fails(tidelake_printer_open(rows, &print, append_text, NULL, &printer, &err), TL_E_INVALID, &err,
+    assert_fails(tidelake_printer_open(rows, &print, print_rows_append, NULL, &printer, &err), TL_E_INVALID, &err,
                  "jsonl, csv, table, arrow or parquet");
     tidelake_rows_free(rows);
     tidelake_table_close(table);

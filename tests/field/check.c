@@ -1,10 +1,6 @@
 /* What a table must hold, looked at from all sides: projections, filters, batch sizes, threads, changelog, fsck. */
 #include "field.h"
-
-static int append_text(void *ctx, const void *data, size_t bytes)
-{
-    return tl_buf_append(ctx, data, bytes) == TL_OK ? 0 : 12;
-}
+#include "support/print_rows.h"
 
 static cells *add_row(run *r, rowset *set)
 {
@@ -54,25 +50,6 @@ static tl_status add_line(run *r, const char *line, size_t n, rowset *out)
     }
     out->n_columns = row->n;
     return TL_OK;
-}
-
-static tl_status print_rows(tidelake_rows *rows, const tidelake_printer_options *how, tl_buf *text, tl_error *err)
-{
-    tidelake_printer *printer = NULL;
-    tl_status status = tidelake_printer_open(rows, how, append_text, text, &printer, err);
-    while (status == TL_OK) {
-        tidelake_batch *batch;
-        status = tidelake_rows_next(rows, &batch, err);
-        if (status != TL_OK || batch == NULL)
-            break;
-        status = tidelake_printer_print(printer, batch, err);
-        tidelake_batch_free(batch);
-    }
-    if (status == TL_OK)
-        status = tidelake_printer_finish(printer, err);
-    tidelake_printer_close(printer);
-    tidelake_rows_free(rows);
-    return status;
 }
 
 tl_status field_rows_text(run *r, tidelake_rows *rows, bool kinds, rowset *out)
