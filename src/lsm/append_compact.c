@@ -8,10 +8,20 @@
 
 /* ---- rewrite ---- */
 
+static tl_status check_ids(const tl_lsm_config *config, const tl_batch *batch, tl_error *err)
+{
+    for (int32_t i = tl_lsm__n_columns(config); i < batch->n_cols; i++) {
+        if (batch->cols[i]->null_count > 0)
+            return tl_error_set(err, TL_E_CORRUPT, "rows without %s: a file of a table with row tracking has no _FIRST_ROW_ID",
+                                config->read_type->fields[i].name);
+    }
+    return TL_OK;
+}
+
 static tl_status copy_files(tl_lsm__bucket *bucket, tl_data_file *const *files, size_t n, const atomic_bool *cancelled,
                             tl_lsm__writer *writer, tl_error *err)
 {
-    int32_t n_columns = tl_lsm__n_columns(bucket->config);
+    int32_t n_columns = tl_lsm__n_readable(bucket->config); /* with row tracking, rows keep their ids and sequence numbers */
     TL_CLEANUP(tl_freep) int32_t *columns = tl_alloc((size_t)(n_columns + 1) * sizeof(*columns));
     TL_CLEANUP(tl_lsm__scan_unrefp) tl_lsm__scan *scan = NULL;
     TL_CLEANUP(tl_reader_freep) tl_reader *reader = NULL;
@@ -28,6 +38,7 @@ static tl_status copy_files(tl_lsm__bucket *bucket, tl_data_file *const *files, 
         TL_TRY(tl_reader_next(reader, &batch, err));
         if (batch == NULL)
             return TL_OK;
+        TL_TRY(check_ids(bucket->config, batch, err));
         TL_TRY(tl_lsm__writer_write(writer, batch, err));
     }
 }
@@ -37,8 +48,11 @@ tl_status tl_lsm__append_rewrite(tl_lsm__bucket *bucket, tl_data_file *const *fi
 {
     tl_lsm__names names = {0};
     int64_t next_seq = files[0]->min_seq;
-    tl_lsm__writer_spec spec = {.bucket = bucket, .names = &names, .file_source = 1, .next_seq = &next_seq};
+    TL_CLEANUP(tl_lsm__shape_freep) tl_lsm__shape *shape = NULL; /* outlives the writer */
     TL_CLEANUP(tl_lsm__writer_freep) tl_lsm__writer *writer = NULL;
+    if (bucket->config->row_tracking)
+        TL_TRY(tl_lsm__shape_of_rewrite(bucket->config, &shape, err));
+    tl_lsm__writer_spec spec = {.bucket = bucket, .names = &names, .file_source = 1, .next_seq = &next_seq, .shape = shape};
     TL_TRY(tl_lsm__writer_create(&spec, &writer, err));
     tl_status status = copy_files(bucket, files, n, cancelled, writer, err);
     if (status == TL_OK)

@@ -183,7 +183,10 @@ static tl_status append_write(tl_bucket_writer *base, const tl_batch *batch, tl_
                                 tl_row_kind_text(batch->row_kind[i]));
     }
     if (w->file == NULL) {
-        tl_lsm__writer_spec spec = {.bucket = base->bucket, .names = &w->names, .next_seq = &w->next_seq};
+        /* With row tracking the committer puts the snapshot's number where a file begins with 0. (In the reference only the first
+           file of a writer does, so that rows of the others get numbers of rows.) */
+        int64_t *next_seq = config_of(w)->row_tracking ? NULL : &w->next_seq;
+        tl_lsm__writer_spec spec = {.bucket = base->bucket, .names = &w->names, .next_seq = next_seq};
         TL_TRY(tl_lsm__writer_create(&spec, &w->file, err));
     }
     return tl_lsm__writer_write(w->file, batch, err);

@@ -26,7 +26,7 @@ typedef struct bucket_reader {
     bool with_kinds;
     bool with_seq;
     int64_t batch_rows;
-    tl_predicate *pred; /* bound to the table's row type; NULL: none */
+    tl_predicate *pred; /* bound to the config's read_type; NULL: none */
     read_path direct;
     read_path merged;
     tl_lsm__scan *search; /* for candidates; NULL: not made, or of no use */
@@ -62,7 +62,7 @@ static void bucket_reader_free(tl_reader *reader)
 
 static tl_status make_path(const bucket_reader *r, const bool *needed, read_path *path, tl_error *err)
 {
-    int32_t n = tl_lsm__n_columns(r->bucket->config);
+    int32_t n = tl_lsm__n_readable(r->bucket->config);
     TL_CLEANUP(tl_freep) int32_t *columns = tl_alloc((size_t)(n + 1) * sizeof(*columns));
     TL_CLEANUP(tl_freep) int32_t *position = tl_alloc((size_t)(n + 1) * sizeof(*position));
     path->out = tl_alloc((size_t)(r->n_columns + 1) * sizeof(*path->out));
@@ -96,7 +96,7 @@ static void mark_wanted(const bucket_reader *r, bool *needed)
 
 static tl_status make_direct(bucket_reader *r, tl_error *err)
 {
-    TL_CLEANUP(tl_freep) bool *needed = tl_calloc((size_t)tl_lsm__n_columns(r->bucket->config) + 1, sizeof(*needed));
+    TL_CLEANUP(tl_freep) bool *needed = tl_calloc((size_t)tl_lsm__n_readable(r->bucket->config) + 1, sizeof(*needed));
     if (needed == NULL)
         return tl_nomem(err, "read");
     mark_wanted(r, needed);
@@ -342,8 +342,8 @@ static tl_status take_spec(bucket_reader *r, const tl_bucket_read_spec *spec, tl
         return tl_nomem(err, "read");
     for (int32_t i = 0; i < r->n_columns; i++) {
         r->columns[i] = spec->columns == NULL ? i : spec->columns[i];
-        if (r->columns[i] < 0 || r->columns[i] >= n)
-            return tl_error_set(err, TL_E_INVALID, "column %d of %d does not exist", r->columns[i], n);
+        if (r->columns[i] < 0 || r->columns[i] >= tl_lsm__n_readable(config))
+            return tl_error_set(err, TL_E_INVALID, "column %d of %d does not exist", r->columns[i], tl_lsm__n_readable(config));
     }
     r->keep_deletes = spec->keep_deletes;
     r->with_kinds = spec->with_kinds || spec->keep_deletes;
@@ -351,7 +351,7 @@ static tl_status take_spec(bucket_reader *r, const tl_bucket_read_spec *spec, tl
     r->batch_rows = spec->batch_rows;
     if (spec->predicate != NULL)
         TL_TRY(tl_predicate_dup(spec->predicate, &r->pred, err));
-    return tl_type_project(config->schema->row_type, r->columns, r->n_columns, &r->base.type, err);
+    return tl_type_project(config->read_type, r->columns, r->n_columns, &r->base.type, err);
 }
 
 static tl_status reader_create(tl_lsm_config *config, tl_bytes_view partition, int32_t number, const tl_bucket_read_spec *spec,

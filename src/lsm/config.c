@@ -135,7 +135,6 @@ static const char *write_feature(const tl_options *options)
         const char *key;
         const char *feature;
     } flags[] = {
-        {"row-tracking.enabled", "row tracking (option 'row-tracking.enabled')"},
         {"clustering.incremental", "incremental clustering (option 'clustering.incremental')"},
     };
     for (size_t i = 0; i < TL_ARRAY_LEN(set); i++) {
@@ -384,6 +383,39 @@ out:
     return status;
 }
 
+/* SpecialFields#rowTypeWithRowTracking. */
+static tl_status add_tracking_columns(tl_lsm_config *config, tl_error *err)
+{
+    const tl_type *row = config->schema->row_type, *number = NULL;
+    int32_t n = row->n_fields;
+    tl_field *fields = tl_alloc((size_t)(n + 2) * sizeof *fields);
+    tl_status status = fields == NULL ? tl_nomem(err, "row tracking") : TL_OK;
+    if (status == TL_OK)
+        status = tl_type_create(TL_BIGINT, /* nullable= */ false, 0, 0, &number, err);
+    for (int32_t i = 0; i < n && status == TL_OK; i++) {
+        fields[i] = row->fields[i];
+        if (strcmp(fields[i].name, TL_LSM__ROW_ID) == 0 || strcmp(fields[i].name, TL_LSM__SEQUENCE_NUMBER) == 0)
+            status = tl_error_set(err, TL_E_INVALID, "Row tracking field name '%s' conflicts with existing field names.", fields[i].name);
+    }
+    if (status == TL_OK) {
+        fields[n] = (tl_field){.name = (char *)TL_LSM__ROW_ID, .id = TL_LSM__ROW_ID_FIELD_ID, .type = number};
+        fields[n + 1] = (tl_field){.name = (char *)TL_LSM__SEQUENCE_NUMBER, .id = TL_LSM__SEQUENCE_FIELD_ID, .type = number};
+        status = tl_type_create_row(/* nullable= */ false, fields, n + 2, &config->read_type, err);
+    }
+    tl_type_unref(number);
+    tl_free(fields);
+    return status;
+}
+
+static tl_status parse_tracking(tl_lsm_config *config, const tl_options *options, tl_error *err)
+{
+    TL_TRY(opt_bool(options, "row-tracking.enabled", &config->row_tracking, err));
+    if (config->row_tracking)
+        return add_tracking_columns(config, err);
+    config->read_type = tl_type_ref(config->schema->row_type);
+    return TL_OK;
+}
+
 /*
  * The reference's write buffer sorts by the sequence fields ascending, whatever `sequence.field.sort-order` says
  * (SortBufferWriteBuffer), so within one flush the largest wins; merges of files obey the option. Reproduced.
@@ -463,6 +495,7 @@ static tl_status parse_all(tl_lsm_config *config, tl_error *err)
     TL_TRY(parse_vectors(config, options, err));
     TL_TRY(parse_changelog(config, options, err));
     TL_TRY(parse_stats(config, options, err));
+    TL_TRY(parse_tracking(config, options, err));
     if (config->n_keys > 0)
         TL_TRY(create_engine(config, err));
     TL_TRY(tl_lsm__layout_create(config, err));
@@ -507,6 +540,7 @@ void tl_lsm_config_unref(tl_lsm_config *config)
     tl_merge_engine_unref(config->engine);
     tl_merge_engine_unref(config->buffer_engine);
     tl_type_unref(config->partition_type);
+    tl_type_unref(config->read_type);
     tl_fs_unref(config->fs);
     if (config->spill_fs != NULL)
         tl_fs_unref(config->spill_fs);

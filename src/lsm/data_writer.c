@@ -40,7 +40,11 @@ tl_status tl_lsm__writer_create(const tl_lsm__writer_spec *spec, tl_lsm__writer 
         return tl_nomem(err, "file writer");
     writer->spec = *spec;
     writer->spec.bucket = tl_lsm__bucket_ref(spec->bucket);
-    tl_status status = tl_lsm__file_options_of(spec->bucket->config, spec->level, spec->changelog, &writer->options, err);
+    tl_status status = TL_OK;
+    if (spec->shape != NULL)
+        writer->options = &spec->shape->options;
+    else
+        status = tl_lsm__file_options_of(spec->bucket->config, spec->level, spec->changelog, &writer->options, err);
     if (status != TL_OK) {
         tl_lsm__writer_free(writer);
         return status;
@@ -93,8 +97,8 @@ static tl_status open_file(tl_lsm__writer *writer, tl_error *err)
     writer->name = tl_lsm__names_next(writer->spec.names, config, writer->options);
     char *path = writer->name == NULL ? NULL : tl_path_join(writer->spec.bucket->dir, writer->name);
     tl_write_spec spec = {
-        .row_type = config->layout->file_type,
-        .field_ids = config->layout->field_ids,
+        .row_type = writer->spec.shape == NULL ? config->layout->file_type : writer->spec.shape->file_type,
+        .field_ids = writer->spec.shape == NULL ? config->layout->field_ids : writer->spec.shape->field_ids,
         .compression = writer->options->compression,
         .compression_level = config->zstd_level,
         .options = &config->schema->options,
@@ -164,9 +168,22 @@ static tl_status system_column(const tl_type *type, const void *values, int64_t 
     return TL_OK;
 }
 
+/* Those columns of the batch that the file has. */
+static tl_status shaped_batch(const tl_lsm__shape *shape, const tl_batch *batch, tl_batch **out, tl_error *err)
+{
+    TL_CLEANUP(tl_batch_freep) tl_batch *file = NULL;
+    TL_TRY(tl_batch_create(shape->file_type, batch->n_rows, &file, err));
+    for (int32_t i = 0; i < shape->n; i++)
+        file->cols[i] = tl_column_ref(batch->cols[shape->columns[i]]);
+    *out = TL_STEAL(file);
+    return TL_OK;
+}
+
 /* The batch with the file's system columns before the table's. */
 static tl_status file_batch(const tl_lsm__writer *writer, const tl_batch *batch, tl_batch **out, tl_error *err)
 {
+    if (writer->spec.shape != NULL)
+        return shaped_batch(writer->spec.shape, batch, out, err);
     const tl_lsm_config *config = config_of(writer);
     const tl_lsm__layout *layout = config->layout;
     TL_CLEANUP(tl_batch_freep) tl_batch *file = NULL;
@@ -302,13 +319,14 @@ static tl_status fill_value_stats(const tl_lsm__writer *writer, const tl_write_r
                                   tl_error *err)
 {
     const tl_lsm_config *config = config_of(writer);
+    const tl_lsm__shape *shape = writer->spec.shape;
     const tl_stats_spec *specs = writer->options->stats;
-    int32_t n = tl_lsm__n_columns(config);
+    const tl_type *row = shape == NULL ? config->schema->row_type : shape->file_type;
+    int32_t n = row->n_fields, first = shape == NULL ? config->layout->first_value : 0;
     stats_input in = {0};
     tl_status status = stats_input_init(&in, n, err);
     for (int32_t i = 0; i < n && status == TL_OK; i++)
-        stats_input_set(&in, i, &config->schema->row_type->fields[i], result, config->layout->first_value + i,
-                        specs[config->layout->first_value + i]);
+        stats_input_set(&in, i, &row->fields[i], result, first + i, specs[first + i]);
     if (status == TL_OK)
         status = tl_simple_stats_build(in.types, in.names, in.stats, in.specs, n, config->stats_dense, &file->value_stats,
                                        &file->value_stats_cols, &file->n_value_stats_cols, err);
@@ -332,9 +350,24 @@ static tl_status fill_keys(tl_lsm__writer *writer, tl_data_file *file, tl_error 
     file->min_key = tl_buf_steal(&empty);
     if (tl_bytes_dup(tl_bytes_view_of(file->min_key), &file->max_key) != TL_OK)
         return tl_nomem(err, "key of a data file");
-    file->min_seq = *writer->spec.next_seq;
+    file->min_seq = writer->spec.next_seq == NULL ? 0 : *writer->spec.next_seq;
     file->max_seq = file->min_seq + writer->file_rows - 1;
     file->delete_rows = 0;
+    return TL_OK;
+}
+
+static tl_status fill_write_cols(const tl_lsm__shape *shape, tl_data_file *file, tl_error *err)
+{
+    if (shape == NULL || shape->write_cols == NULL)
+        return TL_OK;
+    if ((file->write_cols = tl_calloc((size_t)shape->n + 1, sizeof(*file->write_cols))) == NULL)
+        return tl_nomem(err, "data file");
+    for (file->n_write_cols = 0; file->n_write_cols < shape->n; file->n_write_cols++) {
+        char *name = tl_strdup(shape->write_cols[file->n_write_cols]);
+        if (name == NULL)
+            return tl_nomem(err, "data file");
+        file->write_cols[file->n_write_cols] = name;
+    }
     return TL_OK;
 }
 
@@ -348,6 +381,7 @@ static tl_status describe(tl_lsm__writer *writer, const tl_write_result *result,
     file->creation_time_ms = local_wall_clock_ms(config->clock);
     file->file_source = writer->spec.file_source;
     TL_TRY(fill_keys(writer, file, err));
+    TL_TRY(fill_write_cols(writer->spec.shape, file, err));
     TL_TRY(fill_key_stats(writer, result, file, err));
     return fill_value_stats(writer, result, file, err);
 }

@@ -73,13 +73,13 @@ static bool is_key_column(const tl_lsm_config *config, int32_t column)
     return false;
 }
 
-/* System columns, and in thin mode the keys, keep long statistics whatever the mode; Avro files know no such exception. */
-static bool is_system_column(const tl_lsm_config *config, const tl_format *format, int32_t file_col)
+/* System columns, and in thin mode the keys, keep long statistics whatever the mode; Avro files know no such exception. `column`: of
+ * the table, if it is one of its. */
+static bool is_system_column(const tl_lsm_config *config, const tl_format *format, const tl_field *field, int32_t column)
 {
     if (format == &tl_format_avro)
         return false;
-    int32_t column = file_col - config->layout->first_value;
-    return column < 0 || (config->thin_mode && is_key_column(config, column));
+    return column < 0 || field->id >= TL_LSM__KEY_FIELD_ID_START || (config->thin_mode && is_key_column(config, column));
 }
 
 static tl_status field_mode(const tl_lsm_config *config, const char *name, bool *set, tl_stats_spec *out, tl_error *err)
@@ -94,19 +94,17 @@ static tl_status field_mode(const tl_lsm_config *config, const char *name, bool 
     return status;
 }
 
-static tl_status make_stats(tl_lsm_config *config, const char *mode, tl_lsm__file_options *out, tl_error *err)
+tl_status tl_lsm__make_stats(const tl_lsm_config *config, const tl_type *file_type, int32_t first_value, tl_lsm__file_options *out,
+                             tl_error *err)
 {
-    const tl_lsm__layout *layout = config->layout;
     tl_stats_spec table_spec = {TL_STATS_TRUNCATE, 16};
-    TL_TRY(tl_error_wrap(err, tl_stats_spec_parse(mode, &table_spec, err), "option 'metadata.stats-mode'"));
-    out->stats = tl_arena_calloc(&config->layout->arena, (size_t)layout->n_file_cols + 1, sizeof(*out->stats));
-    if (out->stats == NULL)
-        return tl_nomem(err, "options");
+    TL_TRY(tl_error_wrap(err, tl_stats_spec_parse(out->stats_mode, &table_spec, err), "option 'metadata.stats-mode'"));
+    out->any_stats = false;
     int32_t counted = 0;
-    for (int32_t i = 0; i < layout->n_file_cols; i++) {
+    for (int32_t i = 0; i < file_type->n_fields; i++) {
         bool set = false;
-        TL_TRY(field_mode(config, layout->file_type->fields[i].name, &set, &out->stats[i], err));
-        if (!set && is_system_column(config, out->format, i)) {
+        TL_TRY(field_mode(config, file_type->fields[i].name, &set, &out->stats[i], err));
+        if (!set && is_system_column(config, out->format, &file_type->fields[i], i - first_value)) {
             out->stats[i] = (tl_stats_spec){TL_STATS_TRUNCATE, TL_LSM__SYSTEM_STATS_TRUNCATE};
         } else {
             bool beyond = config->stats_first_columns >= 0 && counted >= config->stats_first_columns;
@@ -136,7 +134,11 @@ static tl_status make_options(tl_lsm_config *config, int32_t level, bool changel
         mode = option_or(options, "changelog-file.stats-mode", mode);
     }
     TL_TRY(find_format(format, &out->format, err));
-    return make_stats(config, mode, out, err);
+    out->stats_mode = mode;
+    out->stats = tl_arena_calloc(&config->layout->arena, (size_t)config->layout->n_file_cols + 1, sizeof(*out->stats));
+    if (out->stats == NULL)
+        return tl_nomem(err, "options");
+    return tl_lsm__make_stats(config, config->layout->file_type, config->layout->first_value, out, err);
 }
 
 tl_status tl_lsm__file_options_of(tl_lsm_config *config, int32_t level, bool changelog, const tl_lsm__file_options **out,

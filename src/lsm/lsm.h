@@ -31,6 +31,7 @@ typedef struct tl_lsm_config {
     tl_merge_engine *engine;        /* NULL in append tables */
     tl_merge_engine *buffer_engine; /* of the write buffer: see config.c */
     const tl_type *partition_type;  /* ROW of the partition columns, none if unpartitioned */
+    const tl_type *read_type;       /* ROW of what can be read: the table's columns and, with row tracking, _ROW_ID and _SEQUENCE_NUMBER */
     int32_t *partition_idx;         /* per column of row_type: its index in partition_type, -1 if it is no partition column */
     char *write_unsupported;        /* feature that only writing needs and that is not there; NULL: none */
     tl_changelog_producer changelog_producer;
@@ -49,6 +50,7 @@ typedef struct tl_lsm_config {
                          level only (§13) */
     bool has_sequence_field;    /* sequence.field */
     bool unaware_bucket;        /* append table with bucket = -1 */
+    bool row_tracking;          /* row-tracking.enabled: rows have ids, which the committer gives and rewriting keeps (§11) */
     bool bucket_append_ordered; /* bucket-append-ordered */
     bool commit_force_compact;
     int32_t total_buckets; /* option `bucket` */
@@ -179,9 +181,9 @@ bool tl_bucket_writer_idle(const tl_bucket_writer *writer);
 /* ---- reading one bucket ---- */
 
 typedef struct tl_bucket_read_spec {
-    const int32_t *columns; /* indices into the table's row type, in output order; NULL: all */
+    const int32_t *columns; /* indices into the config's read_type, in output order; NULL: all of the table */
     int32_t n_columns;
-    const tl_predicate *predicate; /* bound to the table's row type; exact: rows that fail are left out after merging */
+    const tl_predicate *predicate; /* bound to the config's read_type; exact: rows that fail are left out after merging */
     bool keep_deletes;             /* results of kind -U/-D are returned too (audit log); row_kind is set */
     bool with_kinds;               /* row_kind is set (+I or +U); implied by keep_deletes */
     bool with_seq;                 /* the batches' seq is set */

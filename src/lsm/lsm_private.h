@@ -12,9 +12,11 @@
 #define TL_LSM__KEY_PREFIX "_KEY_"
 #define TL_LSM__SEQUENCE_NUMBER "_SEQUENCE_NUMBER"
 #define TL_LSM__VALUE_KIND "_VALUE_KIND"
+#define TL_LSM__ROW_ID "_ROW_ID"
 #define TL_LSM__KEY_FIELD_ID_START 1073741823 /* SpecialFields#KEY_FIELD_ID_START */
 #define TL_LSM__SEQUENCE_FIELD_ID 2147483646
 #define TL_LSM__KIND_FIELD_ID 2147483645
+#define TL_LSM__ROW_ID_FIELD_ID 2147483642
 #define TL_LSM__SYSTEM_STATS_TRUNCATE 128 /* code points, for _KEY_* whatever the options say (§5) */
 
 /* ---- layout.c, file_options.c: columns and options of data files ---- */
@@ -54,6 +56,9 @@ tl_status tl_lsm__layout_create(tl_lsm_config *config, tl_error *err);
 void tl_lsm__layout_free(tl_lsm__layout *layout, int32_t n_columns);
 /** Borrowed from the config. Thread-safe. */
 tl_status tl_lsm__file_schema_of(tl_lsm_config *config, int64_t schema_id, const tl_lsm__file_schema **out, tl_error *err);
+/** Whether a file holds the column that its schema calls `name` (NULL: it has none). *hint, 0 at first, is where to look first: files
+ * name their columns mostly in the order of the table. */
+bool tl_lsm__file_holds(const tl_data_file *file, const char *name, int32_t *hint);
 /** A file among these that a newer schema wrote, with columns or types that this config does not know; NULL: none. A writer that
  * began before ALTER TABLE must leave it to later ones. */
 tl_status tl_lsm__newer_file(tl_lsm_config *config, tl_data_file *const *files, size_t n, const tl_data_file **out, tl_error *err);
@@ -66,6 +71,7 @@ typedef struct tl_lsm__file_options {
     bool changelog;
     const tl_format *format;
     const char *compression;
+    const char *stats_mode;
     tl_stats_spec *stats; /* per column of the file */
     bool any_stats;
 } tl_lsm__file_options;
@@ -73,6 +79,10 @@ typedef struct tl_lsm__file_options {
 /** Borrowed from the config. Thread-safe. TL_E_UNSUPPORTED for formats that are not there. */
 tl_status tl_lsm__file_options_of(tl_lsm_config *config, int32_t level, bool changelog, const tl_lsm__file_options **out,
                                   tl_error *err);
+/** Fill out->stats (one for each column, allocated by the caller) and `any_stats` for files of these columns, of which `first_value`
+ * come before the table's. */
+tl_status tl_lsm__make_stats(const tl_lsm_config *config, const tl_type *file_type, int32_t first_value, tl_lsm__file_options *out,
+                             tl_error *err);
 /** Reads and merges in lookup mode see, per key, level 0 and the lowest other level (§13); not with first-row, which needs no
  * such rule. */
 static inline bool tl_lsm__reads_lowest_level(const tl_lsm_config *config)
@@ -83,6 +93,33 @@ static inline bool tl_lsm__reads_lowest_level(const tl_lsm_config *config)
 static inline int32_t tl_lsm__n_columns(const tl_lsm_config *config)
 {
     return config->schema->row_type->n_fields;
+}
+/** Number of columns that can be read. Those after the table's (row tracking): the row's id, its sequence number. */
+static inline int32_t tl_lsm__n_readable(const tl_lsm_config *config)
+{
+    return config->read_type->n_fields;
+}
+
+/* ---- shape.c: files of append tables that hold other columns than the table's ---- */
+
+typedef struct tl_lsm__shape {
+    const tl_type *file_type; /* ROW */
+    int32_t n;
+    int32_t *columns;         /* per column of the file: which it is of what can be read */
+    int32_t *field_ids;
+    const char **write_cols;  /* names that the entry tells, of file_type; NULL: it tells none, the file holds all columns */
+    tl_lsm__file_options options;
+} tl_lsm__shape;
+
+/** `format` NULL: the table's. `named`: entries tell the columns. */
+tl_status tl_lsm__shape_create(tl_lsm_config *config, const int32_t *columns, int32_t n, const tl_format *format, bool named,
+                               tl_lsm__shape **out, tl_error *err);
+/** Of rewritten files with row tracking: the table's columns, `_ROW_ID`, `_SEQUENCE_NUMBER`. */
+tl_status tl_lsm__shape_of_rewrite(tl_lsm_config *config, tl_lsm__shape **out, tl_error *err);
+void tl_lsm__shape_free(tl_lsm__shape *shape);
+static inline void tl_lsm__shape_freep(tl_lsm__shape **shape)
+{
+    tl_lsm__shape_free(*shape);
 }
 
 /* ---- bucket.c: one bucket's place, names of files, lists of files ---- */
@@ -222,7 +259,8 @@ typedef struct tl_lsm__writer_spec {
     bool changelog;
     int32_t level;
     int32_t file_source; /* 0 APPEND, 1 COMPACT */
-    int64_t *next_seq;   /* append tables: number of the next row, advanced; must outlive the writer */
+    int64_t *next_seq;   /* append tables: number of the next row, advanced; must outlive the writer. NULL: each file begins with 0 */
+    const tl_lsm__shape *shape; /* columns of the files, among those of the batches; NULL: the layout's. Must outlive the writer */
 } tl_lsm__writer_spec;
 
 /** Writes sorted batches into files that roll at target-file-size, and describes them. */

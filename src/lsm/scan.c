@@ -2,8 +2,10 @@
  * Data files as batches of table columns.
  *
  * A column of a batch comes from the file, from the bucket's partition (format reference §8: never from the file), or is NULL
- * because it was added after the file was written. `_KEY_*` is never read: the key columns are there twice. Columns that had
- * another type in the file's schema are read with that type and then cast.
+ * because it was added after the file was written or the file holds only some columns (`_WRITE_COLS`). `_KEY_*` is never read: the
+ * key columns are there twice. Columns that had another type in the file's schema are read with that type and then cast.
+ * With row tracking `_ROW_ID` and `_SEQUENCE_NUMBER` are those that a rewrite stored with the row, else the row's number in the file
+ * from `_FIRST_ROW_ID` on, and the file's sequence number (Java: DataFileRecordReader).
  * Predicates go down to the file as far as they look at its columns, in terms of the types there; the rest is evaluated on the
  * finished batch.
  * Rows in the file's deletion vector are left out of each batch by their numbers in the file, which stay true however much of it
@@ -40,7 +42,7 @@ static tl_status bind_predicate(const tl_lsm__scan *scan, const tl_predicate *pr
                                 tl_error *err)
 {
     const tl_lsm_config *config = scan->bucket->config;
-    int32_t n = tl_lsm__n_columns(config);
+    int32_t n = tl_lsm__n_readable(config);
     int32_t *map = tl_alloc((size_t)(n + 1) * sizeof(*map));
     if (map == NULL)
         return tl_nomem(err, "predicate");
@@ -77,7 +79,7 @@ tl_status tl_lsm__scan_create(tl_lsm__bucket *bucket, const int32_t *columns, in
         scan->columns[i] = columns[i];
     scan->n_columns = n_columns;
     scan->with_kind = scan->with_seq = config->n_keys > 0;
-    TL_TRY(tl_type_project(config->schema->row_type, columns, n_columns, &scan->type, err));
+    TL_TRY(tl_type_project(config->read_type, columns, n_columns, &scan->type, err));
     TL_TRY(map_keys(scan, err));
     if (pred != NULL) {
         TL_TRY(bind_predicate(scan, pred, /* keys_only= */ false, &scan->pred, err));
@@ -125,12 +127,14 @@ typedef struct file_reader {
     const tl_lsm__file_schema *schema;
     int32_t seq_col;        /* in the inner batch, -1: not read */
     int32_t kind_col;
+    int32_t row_id_col;     /* row tracking: what the file stores, if it does */
+    int32_t row_seq_col;
     bool known_inserts; /* no row of the file is a -U or -D */
     tl_dv *deleted;     /* NULL: no row is */
     int64_t *numbers;   /* of the rows of the last batch; NULL: not wanted */
 } file_reader;
 
-enum { SOURCE_PARTITION = -1, SOURCE_NULL = -2 };
+enum { SOURCE_PARTITION = -1, SOURCE_NULL = -2, SOURCE_ROW_ID = -3, SOURCE_ROW_SEQ = -4 };
 
 static void file_reader_free(tl_reader *reader)
 {
@@ -164,6 +168,19 @@ static tl_status take_kinds(const tl_column *col, int64_t n, uint8_t **out, tl_e
     return *out == NULL ? tl_nomem(err, "row kinds") : TL_OK;
 }
 
+/* Values that the file stores, and where it does not `base`, plus the row's number in the file if `numbers` is given. */
+static tl_status tracked_column(const tl_column *stored, const tl_type *type, int64_t base, const int64_t *numbers, tl_column **out,
+                                tl_error *err)
+{
+    if (stored->null_count == 0 || base == TL_ABSENT) /* a row without an id: the file is older than the table's row tracking */
+        return tl_column_retype(stored, type, out, err);
+    TL_TRY(tl_column_alloc(type, stored->length, out, err));
+    int64_t *values = (*out)->values;
+    for (int64_t i = 0; i < stored->length; i++)
+        values[i] = !tl_col_is_null(stored, i) ? tl_col_i64(stored, i) : numbers == NULL ? base : base + numbers[i];
+    return TL_OK;
+}
+
 /* Column `i` of the scan. */
 static tl_status make_column(const file_reader *r, const tl_batch *inner, int32_t i, tl_column **out, tl_error *err)
 {
@@ -174,6 +191,10 @@ static tl_status make_column(const file_reader *r, const tl_batch *inner, int32_
         int32_t p = scan->bucket->config->partition_idx[scan->columns[i]];
         return tl_column_repeat(scan->bucket->partition_row->cols[p], 0, inner->n_rows, out, err);
     }
+    if (r->source[i] == SOURCE_ROW_ID)
+        return tracked_column(inner->cols[r->row_id_col], scan->type->fields[i].type, r->file->first_row_id, inner->seq, out, err);
+    if (r->source[i] == SOURCE_ROW_SEQ)
+        return tracked_column(inner->cols[r->row_seq_col], scan->type->fields[i].type, r->file->max_seq, /* numbers= */ NULL, out, err);
     const tl_evolution *evolution = r->schema->columns[scan->columns[i]].evolution;
     const tl_column *col = inner->cols[r->source[i]];
     if (evolution != NULL)
@@ -317,15 +338,25 @@ static tl_field file_field(const file_reader *r, int32_t column)
     return field;
 }
 
-/* The columns to read from the file: fills `fields` and where each column of the scan comes from. */
-static tl_status choose_columns(file_reader *r, tl_field *fields, int32_t *n_fields, tl_error *err)
+/* A column of row tracking, as files store it. */
+static void add_tracking(file_reader *r, int32_t i, const tl_type *number, tl_field *fields, int32_t *n)
+{
+    bool is_id = r->scan->columns[i] == tl_lsm__n_columns(r->scan->bucket->config);
+    fields[*n] = r->scan->type->fields[i];
+    fields[*n].type = number;
+    *(is_id ? &r->row_id_col : &r->row_seq_col) = (*n)++;
+    r->source[i] = is_id ? SOURCE_ROW_ID : SOURCE_ROW_SEQ;
+}
+
+/* The columns to read from the file: fills `fields` and where each column of the scan comes from. `number`: BIGINT. */
+static tl_status choose_columns(file_reader *r, const tl_type *number, tl_field *fields, int32_t *n_fields, tl_error *err)
 {
     const tl_lsm__scan *scan = r->scan;
     const tl_lsm_config *config = scan->bucket->config;
     const tl_lsm__layout *layout = config->layout;
     const tl_lsm__file_column *columns = r->schema->columns;
-    int32_t n = 0;
-    r->seq_col = r->kind_col = -1;
+    int32_t n = 0, hint = 0;
+    r->seq_col = r->kind_col = r->row_id_col = r->row_seq_col = -1;
     if (scan->with_seq && layout->seq_col >= 0) {
         r->seq_col = n;
         fields[n++] = layout->file_type->fields[layout->seq_col];
@@ -336,12 +367,14 @@ static tl_status choose_columns(file_reader *r, tl_field *fields, int32_t *n_fie
     }
     for (int32_t i = 0; i < scan->n_columns; i++) {
         int32_t column = scan->columns[i];
-        if (config->partition_idx[column] >= 0) {
+        if (column >= tl_lsm__n_columns(config)) {
+            add_tracking(r, i, number, fields, &n);
+        } else if (config->partition_idx[column] >= 0) {
             r->source[i] = SOURCE_PARTITION;
+        } else if (!tl_lsm__file_holds(r->file, columns[column].name, &hint)) {
+            r->source[i] = SOURCE_NULL;
         } else if (columns[column].unsupported != NULL) {
             return tl_error_set(err, TL_E_UNSUPPORTED, "schema %lld: %s", (long long)r->schema->schema_id, columns[column].unsupported);
-        } else if (columns[column].name == NULL) {
-            r->source[i] = SOURCE_NULL;
         } else {
             r->source[i] = n;
             fields[n++] = file_field(r, column);
@@ -351,7 +384,7 @@ static tl_status choose_columns(file_reader *r, tl_field *fields, int32_t *n_fie
     if (n == 0 && layout->kind_col >= 0)
         fields[n++] = layout->file_type->fields[layout->kind_col];
     for (int32_t c = 0; c < tl_lsm__n_columns(config) && n == 0; c++) {
-        if (columns[c].name != NULL && columns[c].unsupported == NULL)
+        if (columns[c].unsupported == NULL && tl_lsm__file_holds(r->file, columns[c].name, &hint))
             fields[n++] = file_field(r, c);
     }
     *n_fields = n;
@@ -401,7 +434,7 @@ static tl_status open_inner(file_reader *r, const tl_predicate *pred, tl_error *
     const tl_lsm__scan *scan = r->scan;
     tl_field *fields = tl_alloc((size_t)(scan->n_columns + 3) * sizeof(*fields));
     r->source = tl_alloc((size_t)(scan->n_columns + 1) * sizeof(*r->source));
-    const tl_type *type = NULL;
+    const tl_type *type = NULL, *number = NULL;
     char *path = NULL;
     tl_status status = TL_OK;
     if (fields == NULL || r->source == NULL) {
@@ -409,7 +442,8 @@ static tl_status open_inner(file_reader *r, const tl_predicate *pred, tl_error *
         goto out;
     }
     int32_t n = 0;
-    TL_TRY_GOTO(choose_columns(r, fields, &n, err));
+    TL_TRY_GOTO(tl_type_create(TL_BIGINT, /* nullable= */ true, 0, 0, &number, err));
+    TL_TRY_GOTO(choose_columns(r, number, fields, &n, err));
     TL_TRY_GOTO(tl_type_create_row(/* nullable= */ false, fields, n, &type, err));
     if (pred != NULL)
         TL_TRY_GOTO(split_predicate(r, pred, err));
@@ -424,10 +458,11 @@ static tl_status open_inner(file_reader *r, const tl_predicate *pred, tl_error *
                          .predicate = r->pushed,
                          .exact = r->pushed != NULL,
                          .batch_rows = scan->batch_rows,
-                         .with_row_numbers = r->deleted != NULL || scan->with_numbers};
+                         .with_row_numbers = r->deleted != NULL || scan->with_numbers || r->row_id_col >= 0};
     TL_TRY_GOTO(format->open(scan->bucket->config->fs, path, r->file->bytes, &spec, &r->inner, err));
 out:
     tl_free(path);
+    tl_type_unref(number);
     tl_type_unref(type);
     tl_free(fields);
     return status;

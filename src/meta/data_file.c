@@ -102,6 +102,13 @@ static bool dup_stats(const tl_simple_stats *from, tl_simple_stats *to)
     return true;
 }
 
+bool tl_data_file_is_blob(const tl_data_file *file)
+{
+    static const char extension[] = ".blob";
+    size_t n = strlen(file->name), m = sizeof extension - 1;
+    return n > m && strcmp(file->name + n - m, extension) == 0;
+}
+
 tl_status tl_data_file_dup(const tl_data_file *from, tl_data_file **out, tl_error *err)
 {
     tl_data_file *to = tl_data_file_create();

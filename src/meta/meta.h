@@ -180,6 +180,8 @@ typedef struct tl_data_file {
 tl_data_file *tl_data_file_create(void); /* all optional fields absent; NULL if out of memory */
 tl_data_file *tl_data_file_ref(const tl_data_file *file);
 void tl_data_file_unref(tl_data_file *file);
+/** A file of the values of one BLOB column (§9.4). */
+bool tl_data_file_is_blob(const tl_data_file *file);
 tl_status tl_data_file_dup(const tl_data_file *file, tl_data_file **out, tl_error *err); /* deep copy, to change level etc. */
 
 typedef enum tl_entry_kind { TL_ENTRY_ADD = 0, TL_ENTRY_DELETE = 1 } tl_entry_kind;

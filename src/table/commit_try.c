@@ -433,7 +433,6 @@ static tl_status describe(rounds *r, const tl_snapshot *latest, const tl_entries
     snap->watermark = a->watermark;
     if (latest != NULL && latest->watermark != TL_ABSENT && (a->watermark == TL_ABSENT || latest->watermark > a->watermark))
         snap->watermark = latest->watermark;
-    snap->next_row_id = latest == NULL || latest->next_row_id == TL_ABSENT ? 0 : latest->next_row_id;
     snap->tag_create_time_ms = snap->tag_retained_ms = TL_ABSENT;
     snap->changelog_manifest_list_bytes = TL_ABSENT;
     TL_TRY(set_str(&snap->commit_user, a->user, err));
@@ -483,15 +482,18 @@ static tl_status write_indexes(rounds *r, const tl_snapshot *latest, const tl_en
     return status;
 }
 
-/* Write all manifests of the new snapshot and the snapshot itself; all that it refers to, data files too, is durable then. */
-static tl_status prepare(rounds *r, const tl_snapshot *latest, const tl_entries *delta, const tl_changes *changes, tl_snapshot **out,
-                         tl_error *err)
+/* Write all manifests of the new snapshot and the snapshot itself; all that it refers to, data files too, is durable then. New files of
+ * `delta` get their row ids. */
+static tl_status prepare(rounds *r, const tl_snapshot *latest, tl_entries *delta, const tl_changes *changes, tl_snapshot **out, tl_error *err)
 {
     const tl_entries *changelog = &changes->changelog;
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = tl_calloc(1, sizeof *snap);
     if (snap == NULL)
         return tl_nomem(err, "snapshot");
     TL_TRY(describe(r, latest, delta, changelog, snap, err));
+    snap->next_row_id = latest == NULL || latest->next_row_id == TL_ABSENT ? 0 : latest->next_row_id;
+    if (r->table->config->row_tracking)
+        TL_TRY(tl_commit__assign_row_ids(snap->id, delta, &snap->next_row_id, err));
     TL_TRY(write_base(r, latest, snap, err));
     TL_TRY(write_entries(r, delta, &snap->delta_manifest_list, &snap->delta_manifest_list_bytes, err));
     if (changelog->n > 0)

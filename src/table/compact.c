@@ -41,8 +41,6 @@ static tl_status compact_unaware(tl_table *table, bool full, tl_commit_messages 
     tl_status status = tl_table__scan(table, &scan, &live, err);
     if (status == TL_OK)
         status = tl_vectors__read(table, latest, &vectors, err);
-    for (size_t i = 0; status == TL_OK && i < live.n; i++)
-        status = tl_table__check_file(table, live.items[i].file, err);
     if (status == TL_OK)
         status = tl_entries_sort_buckets(&live, err);
     messages->items = tl_calloc(live.n + 1, sizeof *messages->items);

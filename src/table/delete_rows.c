@@ -42,7 +42,6 @@ static tl_status find_in_file(deletion *d, const tl_manifest_entry *e, tl_dv_set
     TL_CLEANUP(tl_freep) int64_t *rows = NULL;
     TL_CLEANUP(tl_dv_unrefp) tl_dv *dv = NULL;
     size_t n = 0;
-    TL_TRY(tl_table__check_file(d->table, e->file, err));
     TL_TRY(tl_file_find_rows(d->table->config, tl_bytes_view_of(e->partition), e->bucket, e->file, old, &d->spec->finder, &rows, &n, err));
     if (n == 0)
         return TL_OK;

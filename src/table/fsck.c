@@ -236,7 +236,6 @@ static tl_status see_batch(const tl_table *table, const tl_batch *batch, rows_se
 
 static tl_status see_file(tl_table *table, const tl_manifest_entry *e, rows_seen *s, tl_error *err)
 {
-    TL_TRY(tl_table__check_file(table, e->file, err));
     TL_TRY(tl_fsck__stats_open(table, e->file, &s->stats, err));
     tl_bucket_read_spec spec = {.with_kinds = true, .with_seq = table->n_keys > 0};
     TL_CLEANUP(tl_reader_freep) tl_reader *reader = NULL;

@@ -324,10 +324,8 @@ static tl_status load_bucket(tl_key_index *x, const tl_entries *live, size_t fro
     TL_CLEANUP(tl_freep) tl_data_file **files = tl_calloc(to - from, sizeof *files);
     if (files == NULL)
         return tl_nomem(err, "key index");
-    for (size_t i = from; i < to; i++) {
-        TL_TRY(tl_table__check_file(table, live->items[i].file, err));
+    for (size_t i = from; i < to; i++)
         files[i - from] = live->items[i].file;
-    }
     tl_bucket_read_spec spec = {.columns = x->pk_idx, .n_columns = x->n_pk};
     TL_TRY(tl_vectors__find(vectors, partition, e->bucket, &spec.vectors, err));
     int32_t part = 0;

@@ -219,13 +219,7 @@ static tl_status refuse_features(const tl_table *table, tl_error *err)
 tl_status tl_table__check_writable(const tl_table *table, tl_error *err)
 {
     const tl_options *opts = &table->schema->options;
-    const char *missing = NULL;
     char name[256];
-    if (tl_table__option_bool(opts, "row-tracking.enabled")) {
-        missing = "writing tables with row tracking";
-    }
-    if (missing != NULL)
-        return tl_error_set(err, TL_E_UNSUPPORTED, "table %s: not supported: %s", tl_table__full_name(table, name), missing);
     const char *format = tl_table__option_or_default(opts, "file.format");
     const char *compression = tl_table__option_or_default(opts, "file.compression");
     if (strcasecmp(format, "parquet") == 0 && strcasecmp(compression, "lz4") == 0)
@@ -240,6 +234,15 @@ static tl_status derive_reading(tl_table *table, tl_error *err)
 {
     if (table->system == NULL || tl_system__is(table, "ro")) {
         table->row_type = tl_type_ref(table->schema->row_type);
+        return TL_OK;
+    }
+    if (tl_table__is_tracking(table)) {
+        if (!table->config->row_tracking)
+            return tl_error_set(err, TL_E_INVALID,
+                                "Table %s does not support row tracking, please enable 'row-tracking.enabled' option to use 'with_metadata' "
+                                "table.",
+                                table->name);
+        table->row_type = tl_type_ref(table->config->read_type);
         return TL_OK;
     }
     if (table->system->columns != NULL) {
@@ -266,8 +269,6 @@ static tl_status open_parts(tl_table *table, tl_catalog *catalog, const char *db
     }
     if (system != NULL) {
         table->system = tl_system__find(system);
-        if (table->system == NULL && tl_system__is_known(system))
-            return tl_error_set(err, TL_E_UNSUPPORTED, "table %s.%s: not supported: system table %s", db, table->name, system);
         if (table->system == NULL)
             return tl_error_set(err, TL_E_NOT_FOUND, "table %s.%s has no system table '%s'", db, table->name, system);
     }
@@ -454,14 +455,6 @@ bool tl_table__skips_level0(const tl_table *table)
 {
     bool vectors = table->n_keys > 0 && tl_table__option_bool(&table->schema->options, "deletion-vectors.enabled");
     return vectors || tl_table__is_first_row(table);
-}
-
-tl_status tl_table__check_file(tl_table *table, const tl_data_file *file, tl_error *err)
-{
-    (void)table;
-    if (file->n_write_cols >= 0)
-        return tl_error_set(err, TL_E_UNSUPPORTED, "file '%s' holds some of its columns: not supported: data evolution", file->name);
-    return TL_OK;
 }
 
 tl_status tl_table__check_snapshot(tl_table *table, const tl_snapshot *snap, tl_error *err)

@@ -266,7 +266,7 @@ static const tl_option_def options[] = {
     {"clustering.history-partition.idle-to-full-sort", "duration", NULL, N, "Idle time after which an old partition is sorted.", false, NULL},
     {"clustering.incremental.optimize-write", "boolean", "false", N, "Cluster while writing.", false, NULL},
     {"clustering.incremental.mode", "enum", "global_sort", N, "How incremental clustering sorts.", false, NULL},
-    {"row-tracking.enabled", "boolean", "false", N, "Give every row an id; such tables can be read, not written.", true, NULL},
+    {"row-tracking.enabled", "boolean", "false", E, "Give every row an id that it keeps, and the number of the snapshot that wrote it.", true, NULL},
     {"data-evolution.enabled", "boolean", "false", R, "Files that hold some columns of rows of other files.", true, NULL},
     {"snapshot.ignore-empty-commit", "boolean", NULL, E, "A commit without changes makes no snapshot.", false, NULL},
     {"index-file-in-data-file-dir", "boolean", "false", E, "Index files lie beside the data files.", true, NULL},

@@ -118,7 +118,6 @@ static tl_status find_waiting(job *j, tl_error *err)
 
 static tl_status write_file(tl_table *table, const tl_manifest_entry *e, tl_table_writer *writer, tl_error *err)
 {
-    TL_TRY(tl_table__check_file(table, e->file, err));
     tl_bucket_read_spec spec = {.with_kinds = true};
     TL_CLEANUP(tl_reader_freep) tl_reader *reader = NULL;
     TL_TRY(tl_files_read(table->config, tl_bytes_view_of(e->partition), e->bucket, &e->file, 1, &spec, &reader, err));

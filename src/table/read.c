@@ -10,12 +10,17 @@ tl_status tl_table__projected_type(const tl_table *table, const int32_t *columns
         *out = tl_type_ref(table->schema->row_type);
         return TL_OK;
     }
-    return tl_type_project(table->schema->row_type, columns, n, out, err);
+    return tl_type_project(table->config->read_type, columns, n, out, err);
 }
 
 bool tl_table__is_audit(const tl_table *table)
 {
     return tl_system__is(table, "audit_log") || tl_system__is(table, "binlog");
+}
+
+bool tl_table__is_tracking(const tl_table *table)
+{
+    return tl_system__is(table, "row_tracking");
 }
 
 /* ---- planning ---- */
@@ -94,7 +99,7 @@ static tl_status plan_diff(tl_table *table, const tl_read_point *point, tl_pool 
     }
     tl_state before = {&entries[0], &vectors[0]}, after = {&entries[1], &vectors[1]};
     if (status == TL_OK)
-        status = tl_table__change_splits(table, &before, &after, point->snap->id, /* diff= */ true, out, err);
+        status = tl_table__change_splits(&before, &after, point->snap->id, /* diff= */ true, out, err);
     for (int side = 0; side < 2; side++) {
         tl_entries_deinit(&entries[side]);
         tl_vectors__deinit(&vectors[side]);
@@ -117,6 +122,18 @@ tl_status tl_table__plan_one(tl_table *table, const tl_predicate *pred, tl_pool 
     return status;
 }
 
+/* What a predicate on the columns of $row_tracking says of the table's own: files have no statistics of the others. */
+static tl_status own_columns(const tl_table *table, const tl_predicate *pred, tl_predicate **out, tl_error *err)
+{
+    int32_t n = table->row_type->n_fields, own = table->schema->row_type->n_fields;
+    TL_CLEANUP(tl_freep) int32_t *map = tl_alloc((size_t)n * sizeof *map);
+    if (map == NULL)
+        return tl_nomem(err, "predicate");
+    for (int32_t i = 0; i < n; i++)
+        map[i] = i < own ? i : -1;
+    return tl_predicate_remap(pred, map, /* weaken= */ true, out, err);
+}
+
 tl_status tl_table_plan(tl_table *table, const tl_scan_spec *spec, tl_splits *out, tl_error *err)
 {
     char name[256];
@@ -128,6 +145,10 @@ tl_status tl_table_plan(tl_table *table, const tl_scan_spec *spec, tl_splits *ou
     TL_CLEANUP(tl_predicate_freep) tl_predicate *pred = NULL;
     if (tl_table__is_audit(table))
         TL_TRY(tl_audit_data_spec(table, spec, &data_spec, &columns, &pred, err));
+    if (tl_table__is_tracking(table) && spec->predicate != NULL) {
+        TL_TRY(own_columns(table, spec->predicate, &pred, err));
+        data_spec.predicate = pred;
+    }
     tl_status status = table->other == NULL ? tl_table__plan_one(table, data_spec.predicate, spec->pool, &splits, err)
                                             : tl_table__plan_both(table, data_spec.predicate, spec->pool, &splits, err);
     if (status != TL_OK) {
@@ -229,11 +250,25 @@ static bool can_read_raw(const tl_split *split)
     return split->raw;
 }
 
+/* Columns that a scan without a list of them reads beyond the table's own: all that there are. */
+static tl_status all_columns(const tl_table *table, const tl_scan_spec *spec, int32_t **made, tl_bucket_read_spec *read, tl_error *err)
+{
+    if (spec->columns != NULL || !tl_table__is_tracking(table))
+        return TL_OK;
+    int32_t n = table->row_type->n_fields;
+    *made = tl_alloc((size_t)n * sizeof **made);
+    if (*made == NULL)
+        return tl_nomem(err, "read");
+    for (int32_t i = 0; i < n; i++)
+        (*made)[i] = i;
+    read->columns = *made;
+    read->n_columns = n;
+    return TL_OK;
+}
+
 static tl_status read_data_split(tl_table *table, const tl_split *split, const tl_scan_spec *spec, bool keep_deletes, tl_reader **out,
                                  tl_error *err)
 {
-    for (size_t i = 0; i < split->files.n; i++)
-        TL_TRY(tl_table__check_file(table, split->files.items[i], err)); /* the split may come from elsewhere */
     tl_bucket_read_spec read = {.columns = spec->columns,
                                 .n_columns = spec->n_columns,
                                 .predicate = spec->predicate,
@@ -241,6 +276,8 @@ static tl_status read_data_split(tl_table *table, const tl_split *split, const t
                                 .with_kinds = spec->with_kinds,
                                 .with_seq = tl_audit_wants_seq(table),
                                 .vectors = split->vectors};
+    TL_CLEANUP(tl_freep) int32_t *columns = NULL;
+    TL_TRY(all_columns(table, spec, &columns, &read, err));
     tl_bytes_view partition = tl_bytes_view_of(split->partition);
     tl_dv_set_use(split->vectors, table->fs);
     if (table->n_keys > 0 && !keep_deletes && !spec->with_kinds && (split->streaming || split->kind != TL_SPLIT_DATA)) {

@@ -325,8 +325,6 @@ static tl_status read_diff(tl_table *table, const tl_split *split, const tl_buck
 
 tl_status tl_table__read_changes(tl_table *table, const tl_split *split, const tl_bucket_read_spec *spec, tl_reader **out, tl_error *err)
 {
-    for (size_t i = 0; i < split->before_files.n; i++)
-        TL_TRY(tl_table__check_file(table, split->before_files.items[i], err));
     if (split->kind == TL_SPLIT_DIFF)
         return read_diff(table, split, spec, out, err);
     return read_overwrite(table, split, spec, out, err);

@@ -301,8 +301,7 @@ tl_status tl_table__splits(tl_table *table, const tl_entries *entries, int64_t s
     for (size_t i = 0; status == TL_OK && i < entries->n; i++) {
         if (entries->items[i].kind != TL_ENTRY_ADD)
             continue;
-        status = tl_table__check_file(table, entries->items[i].file, err);
-        if (status == TL_OK && group_add(&g, &entries->items[i]) != TL_OK)
+        if (group_add(&g, &entries->items[i]) != TL_OK)
             status = tl_nomem(err, "splits");
     }
     if (status == TL_OK && tl_table__option_bool(opts, "scan.plan-sort-partition"))
@@ -379,7 +378,7 @@ static tl_status add_vectors(tl_split *split, const tl_state *before, const tl_s
     return TL_OK;
 }
 
-tl_status tl_table__change_splits(tl_table *table, const tl_state *before, const tl_state *after, int64_t snapshot_id, bool diff, tl_splits *out,
+tl_status tl_table__change_splits(const tl_state *before, const tl_state *after, int64_t snapshot_id, bool diff, tl_splits *out,
                                   tl_error *err)
 {
     groups all = {0}, old = {0}, fresh = {0};
@@ -388,9 +387,8 @@ tl_status tl_table__change_splits(tl_table *table, const tl_state *before, const
         const tl_entries *entries = side == 0 ? before->entries : after->entries;
         for (size_t i = 0; status == TL_OK && i < entries->n; i++) {
             size_t ignored;
-            status = tl_table__check_file(table, entries->items[i].file, err);
-            if (status == TL_OK && (group_of(&all, &entries->items[i], &ignored) != TL_OK ||
-                                    group_add(side == 0 ? &old : &fresh, &entries->items[i]) != TL_OK))
+            if (group_of(&all, &entries->items[i], &ignored) != TL_OK ||
+                group_add(side == 0 ? &old : &fresh, &entries->items[i]) != TL_OK)
                 status = tl_nomem(err, "splits");
         }
     }

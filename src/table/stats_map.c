@@ -66,8 +66,11 @@ static tl_status other_type(const tl_type *mine, tl_stats_use use, int64_t rows,
 tl_status tl_stats_map_bounds(const tl_stats_map *map, const tl_data_file *file, tl_stats_use use, tl_bounds *decoded, tl_col_bounds *out,
                               tl_error *err)
 {
-    tl_status status = tl_simple_stats_bounds_of(&file->value_stats, map->file_type, map->used, file->value_stats_cols,
-                                                 file->n_value_stats_cols, decoded, err);
+    /* Without names of their own the statistics are those of all columns that the file holds, in its order. */
+    bool dense = file->n_value_stats_cols >= 0;
+    char *const *names = dense ? file->value_stats_cols : file->write_cols;
+    tl_status status = tl_simple_stats_bounds_of(&file->value_stats, map->file_type, map->used, names,
+                                                 dense ? file->n_value_stats_cols : file->n_write_cols, decoded, err);
     if (status == TL_OK && use == TL_STATS_TO_PRUNE)
         status = tl_bounds_unpad(decoded, err);
     for (int32_t i = 0; i < map->mine->n_fields && status == TL_OK; i++) {

@@ -313,7 +313,7 @@ static tl_status overwrite_plan(tl_stream_scan *scan, const tl_snapshot *snap, t
     /* As in the reference: what was deleted by vectors has been told before, and changes are read without them. */
     tl_state old = {&before, NULL}, fresh = {&after, NULL};
     if (status == TL_OK)
-        status = tl_table__change_splits(table, &old, &fresh, snap->id, /* diff= */ false, out, err);
+        status = tl_table__change_splits(&old, &fresh, snap->id, /* diff= */ false, out, err);
     tl_entries_deinit(&all);
     tl_entries_deinit(&before);
     tl_entries_deinit(&after);

@@ -61,17 +61,8 @@ static const tl_system_table tables[] = {
     {"audit_log", NULL, NULL},
     {"binlog", NULL, NULL},
     {"ro", NULL, NULL},
+    {"row_tracking", NULL, NULL},
 };
-
-bool tl_system__is_known(const char *name)
-{
-    static const char *const missing[] = {"row_tracking"};
-    for (size_t i = 0; i < TL_ARRAY_LEN(missing); i++) {
-        if (strcasecmp(missing[i], name) == 0)
-            return true;
-    }
-    return false;
-}
 
 const tl_system_table *tl_system__find(const char *name)
 {

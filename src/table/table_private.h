@@ -23,15 +23,13 @@ typedef enum tl_bucket_mode { TL_BUCKETS_UNAWARE, TL_BUCKETS_FIXED, TL_BUCKETS_D
 
 typedef struct tl_system_table {
     const char *name;
-    /* Columns in the text form of types; NULL: they follow from the data table (audit_log, binlog, ro). */
+    /* Columns in the text form of types; NULL: they follow from the data table (audit_log, binlog, ro, row_tracking). */
     const char *columns;
     /* Append all rows to the builders, one for each column. NULL: rows of the data table in another form. */
     tl_status (*rows)(tl_table *table, tl_builder *const *cols, tl_error *err);
 } tl_system_table;
 
 const tl_system_table *tl_system__find(const char *name);
-/** Whether the reference has a system table of that name that is not there here. */
-bool tl_system__is_known(const char *name);
 tl_status tl_system__read(tl_table *table, const tl_scan_spec *spec, tl_reader **out, tl_error *err);
 /** Row type of audit_log and binlog over the data table's. */
 tl_status tl_system__row_type(const tl_system_table *system, const tl_type *data_type, const tl_options *opts, const tl_type **out, tl_error *err);
@@ -44,6 +42,8 @@ tl_status tl_audit_reader(tl_table *table, tl_reader *data, const tl_scan_spec *
 tl_status tl_audit_data_spec(tl_table *table, const tl_scan_spec *spec, tl_scan_spec *data_spec, int32_t **columns, tl_predicate **predicate,
                              tl_error *err);
 bool tl_table__is_audit(const tl_table *table);
+/** $row_tracking: the rows with their ids and sequence numbers, as columns that the table's config reads. */
+bool tl_table__is_tracking(const tl_table *table);
 
 /* ---- an open table (open.c) ---- */
 
@@ -93,8 +93,6 @@ tl_status tl_table__plan_both(tl_table *table, const tl_predicate *pred, tl_pool
 const char *tl_table__full_name(const tl_table *table, char out[256]);
 /** Schema by id; cached in the table, borrowed until it is closed. */
 tl_status tl_table__schema(tl_table *table, int64_t id, const tl_table_schema **out, tl_error *err);
-/** TL_E_UNSUPPORTED if the file needs a feature that is not there. */
-tl_status tl_table__check_file(tl_table *table, const tl_data_file *file, tl_error *err);
 bool tl_table__is_first_row(const tl_table *table);
 /** TL_E_UNSUPPORTED for snapshots with index files other than hash indexes: what changes data files must keep those up. */
 tl_status tl_table__check_snapshot(tl_table *table, const tl_snapshot *snap, tl_error *err);
@@ -229,7 +227,7 @@ typedef struct tl_state {
     const tl_entries *entries;
     tl_vectors *vectors; /* NULL: none */
 } tl_state;
-tl_status tl_table__change_splits(tl_table *table, const tl_state *before, const tl_state *after, int64_t snapshot_id, bool diff, tl_splits *out,
+tl_status tl_table__change_splits(const tl_state *before, const tl_state *after, int64_t snapshot_id, bool diff, tl_splits *out,
                                   tl_error *err);
 /** Sort by partition (as text, then bytes) and bucket: the order in which a streaming read shows buckets. */
 tl_status tl_table__sort_splits(tl_table *table, tl_splits *splits, tl_error *err);
@@ -318,6 +316,8 @@ void tl_names_deinit(tl_names *names);
 
 /** TL_E_CONFLICT that is no lost race: the same changes can never get in. */
 tl_status tl_commit__contradiction(tl_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/** Row ids and sequence numbers of a snapshot's new files (row tracking); *next_row_id goes on. Changed files are copies. (row_ids.c) */
+tl_status tl_commit__assign_row_ids(int64_t snapshot_id, tl_entries *delta, int64_t *next_row_id, tl_error *err);
 /** Checks of §16 c over base (live entries of the touched partitions) and delta. TL_E_CONFLICT names the files. */
 tl_status tl_commit__check(tl_table *table, const tl_entries *base, const tl_entries *delta, tl_commit_kind kind, tl_error *err);
 /**

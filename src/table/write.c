@@ -207,10 +207,8 @@ static tl_status load_live(tl_table_writer *w, const tl_map *partitions, tl_entr
     scan.partitions = partitions;
     scan.pool = w->options.pool;
     TL_TRY(tl_table__scan(w->table, &scan, out, err));
-    for (size_t i = 0; i < out->n; i++) {
+    for (size_t i = 0; i < out->n; i++)
         TL_TRY(check_total(w, &out->items[i], err));
-        TL_TRY(tl_table__check_file(w->table, out->items[i].file, err));
-    }
     return tl_entries_sort_buckets(out, err);
 }
 

@@ -107,9 +107,8 @@ static void missing_features_are_named(void **state)
     assert_fails(try_config(refused, true, &config, &err), TL_E_UNSUPPORTED, &err, "data evolution");
     static const char *const read_only[][4] = {{"file.format", "csv", NULL},
                                                {"file-index.bloom-filter.columns", "a", NULL},
-                                               {"record-level.expire-time", "1 h", NULL},
-                                               {"row-tracking.enabled", "true", NULL}};
-    static const char *const parts[] = {"csv", "file indexes", "record-level", "row tracking"};
+                                               {"record-level.expire-time", "1 h", NULL}};
+    static const char *const parts[] = {"csv", "file indexes", "record-level"};
     for (size_t i = 0; i < TL_ARRAY_LEN(read_only); i++) {
         tl_bucket_writer *writer = NULL;
         config = config_of(read_only[i], true); /* such tables can be read */

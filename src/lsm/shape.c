@@ -1,0 +1,75 @@
+/*
+ * Files of append tables that hold other columns than the table's: with those of row tracking where rows are rewritten and keep
+ * their ids, or with some of the columns. Java: BaseAppendFileStoreWrite#withWriteType.
+ */
+#include "lsm/lsm_private.h"
+
+static tl_status name_columns(tl_lsm__shape *shape, tl_error *err)
+{
+    shape->write_cols = tl_calloc((size_t)shape->n + 1, sizeof(*shape->write_cols));
+    if (shape->write_cols == NULL)
+        return tl_nomem(err, "columns of data files");
+    for (int32_t i = 0; i < shape->n; i++)
+        shape->write_cols[i] = shape->file_type->fields[i].name;
+    return TL_OK;
+}
+
+static tl_status fill(tl_lsm__shape *shape, tl_lsm_config *config, const int32_t *columns, const tl_format *format, tl_error *err)
+{
+    const tl_lsm__file_options *usual = NULL;
+    TL_TRY(tl_lsm__file_options_of(config, /* level= */ 0, /* changelog= */ false, &usual, err));
+    shape->options = *usual;
+    shape->options.next = NULL;
+    shape->options.stats = tl_calloc((size_t)shape->n + 1, sizeof(*shape->options.stats));
+    if (format != NULL)
+        shape->options.format = format;
+    shape->columns = tl_memdup(columns, (size_t)shape->n * sizeof(*columns));
+    shape->field_ids = tl_calloc((size_t)shape->n + 1, sizeof(*shape->field_ids));
+    if (shape->options.stats == NULL || shape->columns == NULL || shape->field_ids == NULL)
+        return tl_nomem(err, "columns of data files");
+    TL_TRY(tl_type_project(config->read_type, columns, shape->n, &shape->file_type, err));
+    for (int32_t i = 0; i < shape->n; i++)
+        shape->field_ids[i] = shape->file_type->fields[i].id;
+    return tl_lsm__make_stats(config, shape->file_type, /* first_value= */ 0, &shape->options, err);
+}
+
+tl_status tl_lsm__shape_create(tl_lsm_config *config, const int32_t *columns, int32_t n, const tl_format *format, bool named,
+                               tl_lsm__shape **out, tl_error *err)
+{
+    tl_lsm__shape *shape = tl_calloc(1, sizeof *shape);
+    if (shape == NULL)
+        return tl_nomem(err, "columns of data files");
+    shape->n = n;
+    tl_status status = fill(shape, config, columns, format, err);
+    if (status == TL_OK && named)
+        status = name_columns(shape, err);
+    if (status != TL_OK) {
+        tl_lsm__shape_free(shape);
+        return status;
+    }
+    *out = shape;
+    return TL_OK;
+}
+
+tl_status tl_lsm__shape_of_rewrite(tl_lsm_config *config, tl_lsm__shape **out, tl_error *err)
+{
+    int32_t n = tl_lsm__n_readable(config);
+    TL_CLEANUP(tl_freep) int32_t *columns = tl_alloc((size_t)(n + 1) * sizeof(*columns));
+    if (columns == NULL)
+        return tl_nomem(err, "columns of data files");
+    for (int32_t i = 0; i < n; i++)
+        columns[i] = i;
+    return tl_lsm__shape_create(config, columns, n, /* format= */ NULL, /* named= */ true, out, err);
+}
+
+void tl_lsm__shape_free(tl_lsm__shape *shape)
+{
+    if (shape == NULL)
+        return;
+    tl_free(shape->columns);
+    tl_free(shape->field_ids);
+    tl_free(shape->write_cols);
+    tl_free(shape->options.stats);
+    tl_type_unref(shape->file_type);
+    tl_free(shape);
+}
