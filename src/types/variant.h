@@ -23,5 +23,9 @@ tl_status tl_variant_append_json(tl_buf *buf, tl_bytes_view value, tl_bytes_view
  * TL_E_CORRUPT: both forms of a value, bytes that are none, a key that the metadata does not have.
  */
 tl_status tl_variant_unshred(const tl_column *shredded, const tl_type *type, tl_column **out, tl_error *err);
+/** The type of a column shredded into `schema` (any types but MAP, MULTISET and times): TL_E_INVALID for others. */
+tl_status tl_variant_shredded_type(const tl_type *schema, const tl_type **out, tl_error *err);
+/** A VARIANT column to one of tl_variant_shredded_type(). TL_E_CORRUPT: bytes that are no variant. */
+tl_status tl_variant_shred(const tl_column *col, const tl_type *shredded, tl_column **out, tl_error *err);
 
 #endif

@@ -194,6 +194,52 @@ static void shredded_variants_are_put_together(void **state)
     tl_type_unref(variant);
 }
 
+/* Every value into every schema and back: not a digit is lost, whatever fits. */
+static void shredding_loses_nothing(void **state)
+{
+    (void)state;
+    static const char *const schemas[] = {
+        "VARIANT", "TINYINT", "INT", "BIGINT", "DECIMAL(10, 2)", "DECIMAL(38, 20)", "DOUBLE", "FLOAT", "BOOLEAN", "STRING", "BYTES", "ARRAY<INT>",
+        "ARRAY<VARIANT>", "ROW<a INT, b STRING>", "ROW<b ROW<c ARRAY<DECIMAL(5, 1)>>, a VARIANT>", "ARRAY<ROW<a BIGINT>>"};
+    static const char *const json =
+        "[\"1\", \"-200\", \"3000000000\", \"1.5\", \"1.55\", \"0.00000000000000000001\", \"99999999999999999999999999999999999999\", \"1e300\","
+        " \"true\", \"null\", null, \"\\\"\\\"\", \"\\\"text of more than sixty-three bytes, which is the longest that a header can tell of\\\"\","
+        " \"[]\", \"[1,2.5,\\\"x\\\",null,[3]]\", \"{}\", \"{\\\"a\\\":1,\\\"b\\\":\\\"x\\\",\\\"z\\\":{\\\"a\\\":2}}\","
+        " \"{\\\"a\\\":\\\"no number\\\",\\\"b\\\":{\\\"c\\\":[1,2.5,33333]}}\", \"[{\\\"a\\\":1},{\\\"a\\\":1.0,\\\"q\\\":[]},7]\"]";
+    const tl_type *variant = test_type("VARIANT");
+    tl_column *whole = column_of(variant, json);
+    for (size_t i = 0; i < TL_ARRAY_LEN(schemas); i++) {
+        tl_error err;
+        const tl_type *schema = test_type(schemas[i]), *type;
+        tl_column *pieces, *again;
+        assert_ok(tl_variant_shredded_type(schema, &type, &err), &err);
+        assert_ok(tl_variant_shred(whole, type, &pieces, &err), &err);
+        assert_ok(tl_column_check(pieces, &err), &err);
+        assert_ok(tl_variant_unshred(pieces, variant, &again, &err), &err);
+        for (int64_t row = 0; row < whole->length; row++)
+            assert_same_value(again, row, whole, row);
+        tl_column_unref(pieces);
+        tl_column_unref(again);
+        tl_type_unref(type);
+        tl_type_unref(schema);
+    }
+    tl_column_unref(whole);
+    tl_type_unref(variant);
+}
+
+static void a_schema_of_other_types_is_refused(void **state)
+{
+    (void)state;
+    static const char *const schemas[] = {"DATE", "TIMESTAMP(3)", "MAP<STRING, INT>", "ROW<a TIME(3)>", "ARRAY<MULTISET<INT>>"};
+    for (size_t i = 0; i < TL_ARRAY_LEN(schemas); i++) {
+        tl_error err;
+        const tl_type *schema = test_type(schemas[i]), *type = NULL;
+        assert_int_equal(tl_variant_shredded_type(schema, &type, &err), TL_E_INVALID);
+        assert_null(type);
+        tl_type_unref(schema);
+    }
+}
+
 static void memory_may_run_out(void **state)
 {
     (void)state;
@@ -216,7 +262,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_are_the_references),          cmocka_unit_test(every_primitive_prints),
         cmocka_unit_test(what_is_no_variant_is_refused),     cmocka_unit_test(columns_of_variants_come_back_from_text),
-        cmocka_unit_test(shredded_variants_are_put_together), cmocka_unit_test(memory_may_run_out),
+        cmocka_unit_test(shredded_variants_are_put_together), cmocka_unit_test(shredding_loses_nothing),
+        cmocka_unit_test(a_schema_of_other_types_is_refused), cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests_name("variant", tests, NULL, NULL);
 }

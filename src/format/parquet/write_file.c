@@ -560,7 +560,7 @@ static tl_status create(tl_pq_writer *writer, tl_fs *fs, const char *path, const
     return put_file(writer, TL_PQ_MAGIC, TL_PQ_MAGIC_BYTES, err);
 }
 
-tl_status tl_pq__create(tl_fs *fs, const char *path, const tl_write_spec *spec, tl_file_writer **out, tl_error *err)
+tl_status tl_pq__create_plain(tl_fs *fs, const char *path, const tl_write_spec *spec, tl_file_writer **out, tl_error *err)
 {
     tl_pq_writer *writer = tl_calloc(1, sizeof *writer);
     if (writer == NULL)
@@ -572,4 +572,12 @@ tl_status tl_pq__create(tl_fs *fs, const char *path, const tl_write_spec *spec, 
     }
     *out = &writer->base;
     return TL_OK;
+}
+
+tl_status tl_pq__create(tl_fs *fs, const char *path, const tl_write_spec *spec, tl_file_writer **out, tl_error *err)
+{
+    const char *shredding = spec->options == NULL ? NULL : tl_options_get(spec->options, TL_PQ_SHREDDING_OPTION);
+    if (shredding == NULL)
+        return tl_pq__create_plain(fs, path, spec, out, err);
+    return tl_error_wrap(err, tl_pq__create_shredding(fs, path, spec, shredding, out, err), "data file '%s'", path);
 }

@@ -112,8 +112,6 @@ tl_status tl_pq__write_options(const tl_write_spec *spec, tl_pq_write_options *o
     const char *block_size = options == NULL ? NULL : tl_options_get(options, "file.block-size");
     if (block_size != NULL)
         TL_TRY(tl_error_wrap(err, tl_parse_memory_bytes(block_size, &o.row_group_bytes, err), "option 'file.block-size'"));
-    if (options != NULL && tl_options_get(options, "parquet.variant.shreddingSchema") != NULL)
-        return tl_error_set(err, TL_E_UNSUPPORTED, "option 'parquet.variant.shreddingSchema': shredded variants are not built in");
     *out = o;
     return TL_OK;
 }

@@ -8,6 +8,7 @@
  *   write_schema.c   ROW type -> schema elements and leaves (names, field ids, levels)
  *   write_options.c  table options -> tl_pq_write_options
  *   write_nested.c   ARRAY, MAP, ROW -> repetition and definition levels and the positions of the leaf's values
+ *   write_variant.c  VARIANT -> typed columns, where an option asks for it
  *   write_leaf.c     values and levels of one leaf, gathered to pages; the chunk's pages
  *   write_page.c     a page: choosing its encoding, encoding and compressing it, what the indexes say about it
  *   write_values.c   column values -> dense values in PLAIN form
@@ -57,6 +58,14 @@ typedef struct tl_pq_leaf_options {
 tl_status tl_pq__write_options(const tl_write_spec *spec, tl_pq_write_options *out, tl_error *err);
 /** `path`: names from the top, joined by dots. */
 tl_status tl_pq__leaf_options(const tl_options *options, const char *path, tl_pq_leaf_options *out, tl_error *err);
+
+/* ---- the file (write_file.c, write_variant.c) ---- */
+
+#define TL_PQ_SHREDDING_OPTION "parquet.variant.shreddingSchema"
+/** A writer of the row type as it is. */
+tl_status tl_pq__create_plain(tl_fs *fs, const char *path, const tl_write_spec *spec, tl_file_writer **out, tl_error *err);
+/** A writer that shreds VARIANT columns as `option`, the value of TL_PQ_SHREDDING_OPTION, says. */
+tl_status tl_pq__create_shredding(tl_fs *fs, const char *path, const tl_write_spec *spec, const char *option, tl_file_writer **out, tl_error *err);
 
 /* ---- kernels (write_kernels.c) ---- */
 
