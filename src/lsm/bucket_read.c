@@ -29,7 +29,8 @@ typedef struct bucket_reader {
     tl_predicate *pred; /* bound to the config's read_type; NULL: none */
     read_path direct;
     read_path merged;
-    tl_lsm__scan *search; /* for candidates; NULL: not made, or of no use */
+    tl_lsm__scan *in_order;  /* merged.scan without sequence numbers; NULL: not made */
+    tl_lsm__scan *search;    /* for candidates; NULL: not made, or of no use */
     tl_merge_engine *engine; /* over merged.scan->type */
     tl_reader *current;
     const read_path *path; /* of `current` */
@@ -47,6 +48,7 @@ static void bucket_reader_free(tl_reader *reader)
     tl_reader_free(r->current);
     path_deinit(&r->direct);
     path_deinit(&r->merged);
+    tl_lsm__scan_unref(r->in_order);
     tl_lsm__scan_unref(r->search);
     tl_merge_engine_unref(r->engine);
     if (r->sections != NULL)
@@ -192,31 +194,72 @@ static tl_status make_merged(bucket_reader *r, tl_error *err)
 
 /* ---- sections ---- */
 
+/* As merged.scan, under another predicate. */
+static tl_status merged_scan(const bucket_reader *r, const tl_predicate *pred, bool with_seq, tl_lsm__scan **out, tl_error *err)
+{
+    const tl_lsm__scan *scan = r->merged.scan;
+    TL_TRY(tl_lsm__scan_create(r->bucket, scan->columns, scan->n_columns, pred, out, err));
+    (*out)->batch_rows = r->batch_rows;
+    (*out)->with_seq = with_seq;
+    return TL_OK;
+}
+
 /* The scan that a section is read with: the usual one, or one that reads candidates only. NULL: no row of it passes. */
-static tl_status choose_scan(bucket_reader *r, const tl_section *section, tl_lsm__scan **out, tl_error *err)
+static tl_status choose_scan(bucket_reader *r, const tl_section *section, bool with_seq, tl_lsm__scan **out, tl_error *err)
 {
     TL_CLEANUP(tl_batch_freep) tl_batch *keys = NULL;
     TL_CLEANUP(tl_predicate_freep) tl_predicate *pred = NULL;
     bool few = false;
+    *out = NULL;
     if (r->search != NULL)
         TL_TRY(tl_lsm__candidates(r->search, section, &keys, &few, err));
-    if (!few) {
-        *out = tl_lsm__scan_ref(r->merged.scan);
+    if (few && keys == NULL)
         return TL_OK;
+    if (few) {
+        TL_TRY(tl_lsm__among(r->bucket->config, keys, r->pred, &pred, err));
+        return merged_scan(r, pred, with_seq, out, err);
     }
-    *out = NULL;
-    if (keys == NULL)
-        return TL_OK;
-    TL_TRY(tl_lsm__among(r->bucket->config, keys, r->pred, &pred, err));
-    TL_TRY(tl_lsm__scan_create(r->bucket, r->merged.scan->columns, r->merged.scan->n_columns, pred, out, err));
-    (*out)->batch_rows = r->batch_rows;
+    if (!with_seq && r->in_order == NULL)
+        TL_TRY(merged_scan(r, r->pred, with_seq, &r->in_order, err));
+    *out = tl_lsm__scan_ref(with_seq ? r->merged.scan : r->in_order);
+    return TL_OK;
+}
+
+/* Sequence numbers are read if they are asked for, or if the order of the runs does not make up for them. */
+static tl_status wants_seq(const bucket_reader *r, const tl_merge_input *inputs, size_t n, bool *out, tl_error *err)
+{
+    bool in_order = false;
+    if (!r->with_seq && !tl_lsm__reads_lowest_level(r->bucket->config))
+        TL_TRY(tl_merge_in_order(r->engine, inputs, (int32_t)n, &in_order, err));
+    *out = !in_order;
+    return TL_OK;
+}
+
+static tl_status open_runs(tl_lsm__scan *scan, const tl_section *section, tl_merge_input *inputs, tl_error *err)
+{
+    for (size_t i = 0; i < section->n_runs; i++) {
+        const tl_file_list *run = &section->runs[i];
+        tl_status status = tl_lsm__run_open(scan, run->items, run->n, TL_LSM__PUSH_KEYS, &inputs[i].reader, err);
+        if (status != TL_OK) {
+            for (size_t j = 0; j < i; j++)
+                tl_reader_free(inputs[j].reader);
+            return status;
+        }
+    }
     return TL_OK;
 }
 
 static tl_status open_merged(bucket_reader *r, const tl_section *section, tl_error *err)
 {
     TL_CLEANUP(tl_lsm__scan_unrefp) tl_lsm__scan *scan = NULL;
-    TL_TRY(choose_scan(r, section, &scan, err));
+    TL_CLEANUP(tl_freep) tl_merge_input *inputs = tl_calloc(section->n_runs, sizeof(*inputs));
+    bool with_seq;
+    if (inputs == NULL)
+        return tl_nomem(err, "read");
+    for (size_t i = 0; i < section->n_runs; i++)
+        inputs[i] = tl_lsm__merge_input(&section->runs[i]);
+    TL_TRY(wants_seq(r, inputs, section->n_runs, &with_seq, err));
+    TL_TRY(choose_scan(r, section, with_seq, &scan, err));
     if (scan == NULL)
         return TL_OK;
     tl_merge_spec spec = {.engine = r->engine,
@@ -225,19 +268,7 @@ static tl_status open_merged(bucket_reader *r, const tl_section *section, tl_err
                           .drop_deletes = !r->keep_deletes,
                           .batch_rows = r->batch_rows,
                           .hook = tl_lsm__reads_lowest_level(r->bucket->config) ? &tl_lsm__lookup_read_hook : NULL};
-    TL_CLEANUP(tl_freep) tl_merge_input *inputs = tl_calloc(section->n_runs, sizeof(*inputs));
-    if (inputs == NULL)
-        return tl_nomem(err, "read");
-    for (size_t i = 0; i < section->n_runs; i++) {
-        const tl_file_list *run = &section->runs[i];
-        inputs[i] = tl_lsm__merge_input(run);
-        tl_status status = tl_lsm__run_open(scan, run->items, run->n, TL_LSM__PUSH_KEYS, &inputs[i].reader, err);
-        if (status != TL_OK) {
-            for (size_t j = 0; j < i; j++)
-                tl_reader_free(inputs[j].reader);
-            return status;
-        }
-    }
+    TL_TRY(open_runs(scan, section, inputs, err));
     return tl_merge_open(r->merged.scan->type, &spec, inputs, (int32_t)section->n_runs, &r->current, err);
 }
 

@@ -69,9 +69,16 @@ tl_status tl_merge_order_records(const tl_merge_engine *engine, const tl_batch *
 typedef struct tl_merge_input {
     tl_reader *reader; /* taken over */
     int32_t level;     /* of its files; for lookup mode and changelogs */
-    int64_t min_seq;   /* range of its sequence numbers; leave both 0 if it is not known. Where ranges do not overlap, records */
-    int64_t max_seq;   /* of one key need not be sorted */
+    int64_t min_seq; /* range of its sequence numbers; leave both 0 if it is not known. Where ranges do not overlap, records */
+    int64_t max_seq; /* of one key need not be sorted */
 } tl_merge_input;
+
+/**
+ * Whether the order of the inputs by their ranges of sequence numbers is that of the records of a key, so that the numbers
+ * themselves need not be read: batches may then come without, and those of the result mean nothing. Several records of a key in
+ * one input must be in order. Readers need not be there yet.
+ */
+tl_status tl_merge_in_order(const tl_merge_engine *engine, const tl_merge_input *inputs, int32_t n, bool *out, tl_error *err);
 
 /**
  * What a merge does with each group besides merging; the hook of changelog producers and of reading modes.

@@ -35,6 +35,17 @@ static tl_status make_keys(merge_reader *m, const tl_batch *batch, tl_keys **out
     return TL_OK;
 }
 
+/* Records without sequence numbers get that of their run: as it is the order of the runs that counts, it will do. */
+static tl_status number_records(const merge_reader *m, const merge_run *r, tl_batch *batch, tl_error *err)
+{
+    batch->seq = tl_alloc((size_t)batch->n_rows * sizeof *batch->seq);
+    if (batch->seq == NULL)
+        return tl_nomem(err, "merge");
+    for (int64_t i = 0; i < batch->n_rows; i++)
+        batch->seq[i] = r - m->runs;
+    return TL_OK;
+}
+
 tl_status tl_merge__load_batch(merge_reader *m, merge_run *r, tl_error *err)
 {
     if (r->batch != NULL)
@@ -47,6 +58,8 @@ tl_status tl_merge__load_batch(merge_reader *m, merge_run *r, tl_error *err)
             return TL_OK;
         if (batch->n_rows == 0)
             continue;
+        if (batch->seq == NULL && m->runs_in_order)
+            TL_TRY(number_records(m, r, batch, err));
         TL_TRY(make_keys(m, batch, &r->keys, err));
         r->batch = TL_STEAL(batch);
         return TL_OK;
@@ -270,23 +283,42 @@ static int compare_min_seq(const void *a, const void *b)
 }
 
 /*
- * Inputs whose sequence numbers do not overlap are put in the order of these: records of one key, which are collected in the
- * order of the runs, then need not be sorted. A run is one flush or one compaction, so nearly all merges are like that.
- * Where user sequence fields rule, sequence numbers say nothing.
+ * Inputs whose sequence numbers do not overlap, in the order of these; *out is NULL if some do. Records of one key, which are
+ * collected in the order of the runs, then need not be sorted. A run is one flush or one compaction, so nearly all merges are
+ * like that. Where user sequence fields rule, sequence numbers say nothing.
  */
-static tl_status order_inputs(merge_reader *m, tl_merge_input *inputs, uint32_t n, tl_error *err)
+static tl_status sort_inputs(const tl_merge_engine *engine, const tl_merge_input *inputs, size_t n, tl_merge_input **out,
+                             tl_error *err)
 {
-    if (m->engine->n_sequence_fields > 0 || n < 2)
+    *out = NULL;
+    if (engine->n_sequence_fields > 0 || n < 2)
         return TL_OK;
     TL_CLEANUP(tl_freep) tl_merge_input *sorted = tl_memdup(inputs, n * sizeof *sorted);
     if (sorted == NULL)
         return tl_nomem(err, "merge");
     qsort(sorted, n, sizeof *sorted, compare_min_seq);
-    for (uint32_t i = 1; i < n; i++)
+    for (size_t i = 1; i < n; i++)
         if (sorted[i].min_seq <= sorted[i - 1].max_seq)
             return TL_OK;
-    memcpy(inputs, sorted, n * sizeof *sorted);
-    m->runs_in_order = true;
+    *out = TL_STEAL(sorted);
+    return TL_OK;
+}
+
+tl_status tl_merge_in_order(const tl_merge_engine *engine, const tl_merge_input *inputs, int32_t n, bool *out, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) tl_merge_input *sorted = NULL;
+    TL_TRY(sort_inputs(engine, inputs, (size_t)n, &sorted, err));
+    *out = sorted != NULL;
+    return TL_OK;
+}
+
+static tl_status order_inputs(merge_reader *m, tl_merge_input *inputs, uint32_t n, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) tl_merge_input *sorted = NULL;
+    TL_TRY(sort_inputs(m->engine, inputs, n, &sorted, err));
+    m->runs_in_order = sorted != NULL;
+    if (m->runs_in_order)
+        memcpy(inputs, sorted, n * sizeof *sorted);
     return TL_OK;
 }
 
