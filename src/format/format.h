@@ -100,6 +100,7 @@ extern const tl_format tl_format_avro;
 /** Whether Avro files can have rows of this type: not all types and column names are possible there. */
 bool tl_avro_can_hold(const tl_type *row_type);
 extern const tl_format tl_format_orc;
+extern const tl_format tl_format_blob; /* one column of type BLOB, beside the data file that holds the other columns */
 
 /** By name ("parquet"); TL_E_UNSUPPORTED names a format that is known but not built in. */
 tl_status tl_format_find(const char *name, const tl_format **out, tl_error *err);

@@ -288,34 +288,14 @@ static tl_status open_section(bucket_reader *r, const tl_section *section, tl_er
 
 /* ---- rows out ---- */
 
-/* Rows of a merged batch that pass the predicate. Takes the batch over. */
-static tl_status apply_predicate(const tl_lsm__scan *scan, tl_batch *batch, tl_batch **out, tl_error *err)
-{
-    TL_CLEANUP(tl_batch_freep) tl_batch *owned = batch;
-    int64_t n = 0;
-    if (scan->pred == NULL || batch->n_rows == 0) {
-        *out = TL_STEAL(owned);
-        return TL_OK;
-    }
-    TL_CLEANUP(tl_freep) uint32_t *sel = tl_alloc((size_t)batch->n_rows * sizeof(*sel));
-    if (sel == NULL)
-        return tl_nomem(err, "filter");
-    TL_TRY(tl_predicate_eval(scan->pred, (const tl_column *const *)batch->cols, batch->n_rows, sel, &n, err));
-    if (n == batch->n_rows) {
-        *out = TL_STEAL(owned);
-        return TL_OK;
-    }
-    return tl_batch_gather(batch, sel, n, out, err);
-}
-
 static tl_status shape_batch(const bucket_reader *r, tl_batch *batch, tl_batch **out, tl_error *err)
 {
-    if (r->path == &r->merged)
-        TL_TRY(apply_predicate(r->merged.scan, batch, &batch, err));
     TL_CLEANUP(tl_batch_freep) tl_batch *owned = batch;
+    if (r->path == &r->merged && r->merged.scan->pred != NULL)
+        TL_TRY(tl_predicate_filter(r->merged.scan->pred, &owned, err));
     if (r->path->out != NULL) {
         tl_batch *projected = NULL;
-        TL_TRY(tl_batch_project(batch, r->path->out, r->n_columns, &projected, err));
+        TL_TRY(tl_batch_project(owned, r->path->out, r->n_columns, &projected, err));
         tl_batch_free(owned);
         owned = projected;
     }

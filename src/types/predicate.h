@@ -76,6 +76,9 @@ tl_status tl_predicate_remap(const tl_predicate *pred, const int32_t *map, bool 
 /** Passing rows: sel receives their numbers, ascending; *n_sel how many. `cols` are those of the bound ROW (unused ones may be NULL). */
 tl_status tl_predicate_eval(const tl_predicate *pred, const tl_column *const *cols, int64_t n_rows, uint32_t *sel, int64_t *n_sel, tl_error *err);
 
+/** Leave out the rows of a batch that do not pass; the batch stays the same if all do. */
+tl_status tl_predicate_filter(const tl_predicate *pred, tl_batch **batch, tl_error *err);
+
 /** Bounds of one column for pruning. min/max have one row or are NULL (unknown); null_count < 0 is unknown. */
 typedef struct tl_col_bounds {
     const tl_column *min;

@@ -526,3 +526,21 @@ tl_status tl_predicate_eval(const tl_predicate *pred, const tl_column *const *co
     evaluation e = {cols, n_rows, flags, err};
     return eval_node(&e, pred, true, (selection){NULL, n_rows}, sel, n_sel);
 }
+
+tl_status tl_predicate_filter(const tl_predicate *pred, tl_batch **batch, tl_error *err)
+{
+    int64_t n_rows = (*batch)->n_rows, n = 0;
+    if (n_rows == 0)
+        return TL_OK;
+    TL_CLEANUP(tl_freep) uint32_t *sel = tl_alloc((size_t)n_rows * sizeof *sel);
+    if (sel == NULL)
+        return tl_nomem(err, "filter");
+    TL_TRY(tl_predicate_eval(pred, (const tl_column *const *)(*batch)->cols, n_rows, sel, &n, err));
+    if (n == n_rows)
+        return TL_OK;
+    tl_batch *kept = NULL;
+    TL_TRY(tl_batch_gather(*batch, sel, n, &kept, err));
+    tl_batch_free(*batch);
+    *batch = kept;
+    return TL_OK;
+}

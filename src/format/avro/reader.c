@@ -230,23 +230,6 @@ static tl_status fill_batch(avro_reader *r, tl_batch **out, tl_error *err)
     return finish_batch(r, first_row, row, out, err);
 }
 
-/* Rows that pass the predicate; the batch itself if all do. */
-static tl_status filter_batch(avro_reader *r, tl_batch **batch, tl_error *err)
-{
-    TL_CLEANUP(tl_freep) uint32_t *sel = tl_alloc((size_t)(*batch)->n_rows * sizeof *sel);
-    int64_t n;
-    if (sel == NULL)
-        return tl_nomem(err, "filter");
-    TL_TRY(tl_predicate_eval(r->predicate, (const tl_column *const *)(*batch)->cols, (*batch)->n_rows, sel, &n, err));
-    if (n == (*batch)->n_rows)
-        return TL_OK;
-    tl_batch *kept = NULL;
-    TL_TRY(tl_batch_gather(*batch, sel, n, &kept, err));
-    tl_batch_free(*batch);
-    *batch = kept;
-    return TL_OK;
-}
-
 static tl_status reader_next(tl_reader *reader, tl_batch **out, tl_error *err)
 {
     avro_reader *r = (avro_reader *)reader;
@@ -254,7 +237,7 @@ static tl_status reader_next(tl_reader *reader, tl_batch **out, tl_error *err)
         TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
         tl_status status = fill_batch(r, &batch, err);
         if (status == TL_OK && batch != NULL && r->predicate != NULL)
-            status = filter_batch(r, &batch, err);
+            status = tl_predicate_filter(r->predicate, &batch, err);
         if (status != TL_OK)
             return tl_error_wrap(err, status, "file '%s'", r->name);
         if (batch == NULL || batch->n_rows > 0) {
