@@ -1,9 +1,9 @@
 /*
  * Scan speed of the Parquet reader: nanoseconds per row, over all columns and column by column.
  *
- *   micro_parquet [--columns] [--rounds N] [--threads N] [--where JSON] FILE
+ *   bench_parquet_file [--columns] [--rounds N] [--threads N] [--where JSON] FILE
  *
- * Build by hand against the libraries of a Release build (bench/README.md); the file is read N times (default 5) and the best
+ * The file is read N times (default 5) and the best
  * round counts.
  */
 #include <stdio.h>
@@ -100,7 +100,7 @@ int main(int argc, char **argv)
             o.path = argv[i];
     }
     if (o.path == NULL) {
-        fprintf(stderr, "usage: micro_parquet [--columns] [--rounds N] [--threads N] [--where JSON] FILE\n");
+        fprintf(stderr, "usage: bench_parquet_file [--columns] [--rounds N] [--threads N] [--where JSON] FILE\n");
         return 2;
     }
     tl_error err = {0};
@@ -114,6 +114,6 @@ int main(int argc, char **argv)
     tl_pool_free(pool);
     tl_fs_unref(fs);
     if (status != TL_OK)
-        fprintf(stderr, "micro_parquet: %s\n", err.message);
+        fprintf(stderr, "bench_parquet_file: %s\n", err.message);
     return status == TL_OK ? 0 : 1;
 }

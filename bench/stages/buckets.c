@@ -2,7 +2,7 @@
  * Benchmark of buckets, without table and commit: the shared benchmark's order-status stream (15 columns, about 110 bytes a
  * row, keys at random) and its wide stream (30 columns, two sequence groups), split over 4 buckets.
  *
- *   bench_lsm DIR WORK [ROWS [KEYS [COMMITS]]]
+ *   bench_buckets DIR WORK [ROWS [KEYS [COMMITS]]]
  *
  * WORK: write-only, compacting, full (write-only, then a full compaction), read (write-only, then reads before and after it),
  * lookup, full-changelog, none (as lookup but without a changelog), partial, spill (write-only with a small buffer).
@@ -24,7 +24,7 @@ static tl_error err;
 static void check(tl_status status)
 {
     if (status != TL_OK) {
-        fprintf(stderr, "bench_lsm: %s\n", err.message);
+        fprintf(stderr, "bench_buckets: %s\n", err.message);
         exit(1);
     }
 }
@@ -362,14 +362,14 @@ static const struct work *find_work(const char *name)
         if (strcmp(works[i].name, name) == 0)
             return &works[i];
     }
-    fprintf(stderr, "bench_lsm: unknown work '%s'\n", name);
+    fprintf(stderr, "bench_buckets: unknown work '%s'\n", name);
     exit(2);
 }
 
 int main(int argc, char **argv)
 {
     if (argc < 3) {
-        fprintf(stderr, "usage: bench_lsm DIR WORK [ROWS [KEYS [COMMITS]]]\n");
+        fprintf(stderr, "usage: bench_buckets DIR WORK [ROWS [KEYS [COMMITS]]]\n");
         return 2;
     }
     const struct work *work = find_work(argv[2]);
