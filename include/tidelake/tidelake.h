@@ -251,7 +251,7 @@ TIDELAKE_API tl_status tidelake_abort_prepared(tidelake_table *table, const tide
 
 /**
  * Rows for a table from a file ("-": standard input). `format`: "jsonl" (a blank line ends a batch; "_kind" tells the row's
- * kind), "csv" (first line: names), "parquet", or NULL: by the file's extension.
+ * kind), "csv" (first line: names), "parquet", "orc", "avro", or NULL: by the file's extension.
  */
 TIDELAKE_API tl_status tidelake_input_open(tidelake_table *table, const char *path, const char *format, tidelake_input **out,
                                            tl_error *err);
@@ -260,6 +260,31 @@ TIDELAKE_API void tidelake_input_close(tidelake_input *input);
 TIDELAKE_API tl_status tidelake_input_next(tidelake_input *input, tidelake_batch **out, int *commit_after, tl_error *err);
 /** Bytes read so far and in all (-1 unknown), for progress. */
 TIDELAKE_API void tidelake_input_progress(const tidelake_input *input, int64_t *done, int64_t *total);
+
+typedef struct tidelake_import_options {
+    size_t struct_bytes;
+    const char *format;      /* of all files; NULL: by their names */
+    const char *schema_json; /* of a table that is made, as for tidelake_create_table(); what it leaves out is found in the files */
+    int in_place;            /* files become the table's data files: they are moved, not read */
+    const char *commit_user; /* NULL: a random one */
+    int threads;             /* of background compaction when rows are copied; 0: inside the call */
+    const tidelake_option *options; /* laid over the table's */
+    size_t n_options;
+    void (*progress)(void *ctx, int64_t rows, int64_t files, int64_t n_files); /* while rows are copied; NULL: none */
+    void *progress_ctx;
+} tidelake_import_options;
+#define TIDELAKE_IMPORT_INIT {sizeof(tidelake_import_options), NULL, NULL, 0, NULL, 0, NULL, 0, NULL, NULL}
+typedef struct tidelake_import_result {
+    int64_t files, rows;
+    int created; /* the table was made */
+} tidelake_import_result;
+/**
+ * Bring files into "DB.TABLE", which is made if it is missing: one file, or all below a folder, whose folders `key=value` are partition
+ * columns. jsonl, csv, parquet, orc and avro are read and written as the table has it, in one commit; `in_place` makes files in parquet,
+ * orc and avro the data files of an append table without buckets. If it fails nothing has changed. `result` may be NULL.
+ */
+TIDELAKE_API tl_status tidelake_import(tidelake_lake *lake, const char *name, const char *path, const tidelake_import_options *options,
+                                       tidelake_import_result *result, tl_error *err);
 
 /* ---- rows as text ---- */
 

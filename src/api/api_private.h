@@ -53,6 +53,15 @@ tl_status tl_api__options(const tidelake_option *options, size_t n, tl_options *
 tl_status tl_api__join_names(char **names, size_t n, char **out, tl_error *err);
 /** Add the table's name to a failure, unless a room below has told it already. */
 tl_status tl_api__in_table(const tidelake_table *table, tl_status status, tl_error *err);
+/** Columns and partition keys of a table to be made that were found in files. */
+typedef struct tl_api__found {
+    const tl_type *row_type;
+    char **partition_keys;
+    int32_t n_partition_keys;
+} tl_api__found;
+/** tidelake_create_table(); `found` (may be NULL) holds where the JSON says nothing, which may be NULL then. */
+tl_status tl_api__create_table(tidelake_lake *lake, const char *name, const char *schema_json, const tl_api__found *found,
+                               int if_not_exists, tl_error *err);
 /** Parse a caller's JSON: what is wrong in it is TL_E_INVALID, for it is an argument, not a file of the lake. */
 tl_status tl_api__parse_json(tl_arena *arena, tl_bytes_view text, const tl_json **out, tl_error *err);
 /** Positions of named columns; tl_free. */

@@ -1,25 +1,24 @@
 /* Rows from files, whatever their format. */
 #include "api/input_private.h"
 
-static const input_format *const formats[] = {&tl_input__jsonl, &tl_input__csv, &tl_input__parquet};
+static const input_format *const formats[] = {&tl_input__jsonl, &tl_input__csv, &tl_input__parquet, &tl_input__orc, &tl_input__avro};
 
-/* `name` NULL: by the file's last extension; without one, and for standard input, JSON lines. */
-static tl_status find_format(const char *path, const char *name, const input_format **out, tl_error *err)
+tl_status tl_input__find_format(const char *path, const char *name, const input_format **out, tl_error *err)
 {
     if (name == NULL) {
         const char *slash = strrchr(path, '/');
         const char *dot = strrchr(slash == NULL ? path : slash, '.');
         name = dot == NULL ? "jsonl" : dot + 1;
-        if (strcmp(name, "json") == 0 || strcmp(name, "ndjson") == 0)
-            name = "jsonl";
     }
+    if (strcmp(name, "json") == 0 || strcmp(name, "ndjson") == 0)
+        name = "jsonl";
     for (size_t i = 0; i < TL_ARRAY_LEN(formats); i++) {
         if (strcmp(name, formats[i]->name) == 0) {
             *out = formats[i];
             return TL_OK;
         }
     }
-    return tl_error_set(err, TL_E_INVALID, "'%s': rows in the format '%s' are not read; jsonl, csv and parquet are", path,
+    return tl_error_set(err, TL_E_INVALID, "'%s': rows in the format '%s' are not read; jsonl, csv, parquet, orc and avro are", path,
                         name);
 }
 
@@ -32,7 +31,7 @@ tl_status tidelake_input_open(tidelake_table *table, const char *path, const cha
     in->path = tl_strdup(path);
     in->type = tl_type_ref(tl_table_row_type(table->table));
     in->name = strcmp(path, "-") == 0 ? "standard input" : in->path;
-    tl_status status = in->path == NULL ? tl_nomem(err, "path") : find_format(path, format, &in->format, err);
+    tl_status status = in->path == NULL ? tl_nomem(err, "path") : tl_input__find_format(path, format, &in->format, err);
     if (status == TL_OK)
         status = in->format->open(in, err);
     if (status != TL_OK) {

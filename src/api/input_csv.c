@@ -176,6 +176,8 @@ static tl_status csv_open(tidelake_input *in, tl_error *err)
     TL_TRY(read_record(in, csv, &end, err));
     if (end)
         return tl_error_set(err, TL_E_INVALID, "%s is empty: CSV begins with a line that names its columns", in->name);
+    if (in->type->n_fields == 0) /* to be inferred: the header is in csv->record */
+        return TL_OK;
     return tl_error_wrap(err, read_header(in, csv, err), "%s, line 1", in->name);
 }
 
@@ -193,4 +195,60 @@ static void csv_close(tidelake_input *in)
     tl_free(csv);
 }
 
-const input_format tl_input__csv = {"csv", csv_open, csv_next, csv_close};
+/* The column of each cell, by the first line. */
+typedef struct csv_shapes {
+    shape **items;
+    int32_t n;
+} csv_shapes;
+
+static tl_status infer_header(csv_input *csv, tl_arena *arena, shape *columns, csv_shapes *out, tl_error *err)
+{
+    char *end, *p = record_of(csv, &end);
+    while (p <= end) {
+        tl_bytes_view name;
+        bool quoted;
+        TL_TRY(next_cell(&p, end, &name, &quoted, err));
+        shape **grown = tl_realloc(out->items, sizeof *grown * (size_t)(out->n + 1));
+        if (grown == NULL)
+            return tl_nomem(err, "CSV header");
+        out->items = grown;
+        TL_TRY(tl_infer__member(arena, columns, name, &out->items[out->n], err));
+        out->n++;
+    }
+    return TL_OK;
+}
+
+static tl_status infer_record(csv_input *csv, const csv_shapes *shapes, tl_error *err)
+{
+    char *end, *p = record_of(csv, &end);
+    int32_t n = 0;
+    for (; p <= end; n++) {
+        tl_bytes_view cell;
+        bool quoted;
+        TL_TRY(next_cell(&p, end, &cell, &quoted, err));
+        if (n == shapes->n)
+            return tl_error_set(err, TL_E_INVALID, "more than the %d cells of the first line", n);
+        if (cell.len > 0 || quoted)
+            tl_infer__text(shapes->items[n], cell);
+    }
+    return n == shapes->n ? TL_OK : tl_error_set(err, TL_E_INVALID, "%d of the %d cells of the first line", n, shapes->n);
+}
+
+static tl_status csv_infer(tidelake_input *in, tl_arena *arena, shape *columns, tl_error *err)
+{
+    csv_input *csv = in->state;
+    csv_shapes shapes = {0};
+    tl_status status = infer_header(csv, arena, columns, &shapes, err);
+    for (bool end = false; status == TL_OK;) {
+        status = read_record(in, csv, &end, err);
+        if (status != TL_OK || end)
+            break;
+        if (csv->record.len > 0 || shapes.n == 1)
+            status = infer_record(csv, &shapes, err);
+        status = tl_error_wrap(err, status, "%s, line %lld", in->name, (long long)csv->text.line_number);
+    }
+    tl_free(shapes.items);
+    return status;
+}
+
+const input_format tl_input__csv = {"csv", csv_open, csv_next, csv_close, csv_infer};

@@ -114,4 +114,23 @@ static void jsonl_close(tidelake_input *in)
     tl_free(jsonl);
 }
 
-const input_format tl_input__jsonl = {"jsonl", jsonl_open, jsonl_next, jsonl_close};
+static tl_status jsonl_infer(tidelake_input *in, tl_arena *arena, shape *columns, tl_error *err)
+{
+    jsonl_input *jsonl = in->state;
+    text_input *text = &jsonl->text;
+    for (bool end = false;;) {
+        const tl_json *row;
+        TL_TRY(tl_input__read_line(in, text, &end, err));
+        if (end)
+            return TL_OK;
+        if (is_blank(text->line, text->line_len))
+            continue;
+        tl_arena_reset(&jsonl->arena);
+        tl_status status = tl_api__parse_json(&jsonl->arena, (tl_bytes_view){(const uint8_t *)text->line, text->line_len}, &row, err);
+        if (status == TL_OK)
+            status = tl_infer__json(arena, columns, row, err);
+        TL_TRY(tl_error_wrap(err, status, "%s, line %lld", in->name, (long long)text->line_number));
+    }
+}
+
+const input_format tl_input__jsonl = {"jsonl", jsonl_open, jsonl_next, jsonl_close, jsonl_infer};

@@ -14,17 +14,26 @@
 #define INPUT_KIND_COLUMN "_kind"
 #define INPUT_SNAPSHOT_COLUMN "_snapshot"
 
+struct shape;
+
 typedef struct input_format {
     const char *name;
     tl_status (*open)(tidelake_input *in, tl_error *err);
     /* As tidelake_input_next(). */
     tl_status (*next)(tidelake_input *in, tl_batch **out, bool *commit_after, tl_error *err);
     void (*close)(tidelake_input *in); /* frees `state`, which may be half built or NULL */
+    /* Reads the whole file to find out its columns, into an OBJECT (the input has no type); NULL: its schema tells them. */
+    tl_status (*infer)(tidelake_input *in, tl_arena *arena, struct shape *columns, tl_error *err);
 } input_format;
 
 extern const input_format tl_input__jsonl;
 extern const input_format tl_input__csv;
 extern const input_format tl_input__parquet;
+extern const input_format tl_input__orc;
+extern const input_format tl_input__avro;
+
+/** The format of that name, or (`name` NULL) of the file's last extension; without one, and for standard input, JSON lines. */
+tl_status tl_input__find_format(const char *path, const char *name, const input_format **out, tl_error *err);
 
 struct tidelake_input {
     const input_format *format;
@@ -35,6 +44,28 @@ struct tidelake_input {
     int64_t bytes_total; /* -1: unknown */
     void *state;         /* of the format */
 };
+
+/* ---- infer.c: types of values that have none ---- */
+
+typedef enum shape_kind { SHAPE_NULL, SHAPE_BOOLEAN, SHAPE_INT, SHAPE_BIG, SHAPE_DOUBLE, SHAPE_DATE, SHAPE_TIME, SHAPE_TEXT, SHAPE_LIST, SHAPE_OBJECT } shape_kind;
+/** What the values seen so far have in common; lives in an arena. LIST: one member, its elements; OBJECT: its members by name. */
+typedef struct shape {
+    shape_kind kind;
+    const char *name;
+    struct shape *members;
+    struct shape *last;
+    struct shape *next;
+    int32_t n_members;
+} shape;
+
+/** Member of a name, made if it is missing. */
+tl_status tl_infer__member(tl_arena *arena, shape *s, tl_bytes_view name, shape **out, tl_error *err);
+/** One more value in JSON. TL_E_INVALID if no type holds it and those before. */
+tl_status tl_infer__json(tl_arena *arena, shape *s, const tl_json *value, tl_error *err);
+/** One more cell of text; anything can be STRING. */
+void tl_infer__text(shape *s, tl_bytes_view cell);
+/** ROW of an OBJECT's members; those without any value are STRING. */
+tl_status tl_infer__row(const shape *s, bool nullable, const tl_type **out, tl_error *err);
 
 /* ---- text ---- */
 

@@ -81,14 +81,20 @@ static tl_status options_of(const tl_json *json, tl_options *out, tl_error *err)
     return TL_OK;
 }
 
+/* `found` (may be NULL): what holds where the JSON, which may be NULL then, says nothing. */
 static tl_status create_from(tidelake_lake *lake, tl_arena *arena, const char *db, const char *table, const tl_json *json,
-                             int if_not_exists, tl_error *err)
+                             const tl_api__found *found, int if_not_exists, tl_error *err)
 {
     json_list partition_keys, primary_keys;
     TL_TRY(strings_of(arena, tl_json_get(json, "partitionKeys"), "partitionKeys", &partition_keys, err));
     TL_TRY(strings_of(arena, tl_json_get(json, "primaryKeys"), "primaryKeys", &primary_keys, err));
+    if (found != NULL && tl_json_get(json, "partitionKeys") == NULL)
+        partition_keys = (json_list){found->partition_keys, found->n_partition_keys};
     TL_CLEANUP(tl_type_unrefp) const tl_type *row_type = NULL;
-    TL_TRY(parse_row_type(arena, tl_json_get(json, "columns"), &row_type, err));
+    if (found != NULL && tl_json_get(json, "columns") == NULL)
+        row_type = tl_type_ref(found->row_type);
+    else
+        TL_TRY(parse_row_type(arena, tl_json_get(json, "columns"), &row_type, err));
     tl_options options = {0};
     tl_status status = options_of(tl_json_get(json, "options"), &options, err);
     char *comment = tl_json_strdup(arena, tl_json_get(json, "comment"));
@@ -107,20 +113,27 @@ static tl_status create_from(tidelake_lake *lake, tl_arena *arena, const char *d
     return status;
 }
 
-tl_status tidelake_create_table(tidelake_lake *lake, const char *name, const char *schema_json, int if_not_exists,
-                                tl_error *err)
+tl_status tl_api__create_table(tidelake_lake *lake, const char *name, const char *schema_json, const tl_api__found *found,
+                               int if_not_exists, tl_error *err)
 {
     TL_CLEANUP(tl_freep) char *db = NULL;
     TL_CLEANUP(tl_freep) char *table = NULL;
     TL_TRY(tl_api__split_name(name, &db, &table, err));
     tl_arena arena = {0};
-    const tl_json *json;
-    tl_status status =
-        tl_api__parse_json(&arena, (tl_bytes_view){(const uint8_t *)schema_json, strlen(schema_json)}, &json, err);
+    const tl_json *json = NULL;
+    tl_status status = TL_OK;
+    if (schema_json != NULL)
+        status = tl_api__parse_json(&arena, (tl_bytes_view){(const uint8_t *)schema_json, strlen(schema_json)}, &json, err);
     if (status == TL_OK)
-        status = create_from(lake, &arena, db, table, json, if_not_exists, err);
+        status = create_from(lake, &arena, db, table, json, found, if_not_exists, err);
     tl_arena_deinit(&arena);
     return in_table(name, status, err);
+}
+
+tl_status tidelake_create_table(tidelake_lake *lake, const char *name, const char *schema_json, int if_not_exists,
+                                tl_error *err)
+{
+    return tl_api__create_table(lake, name, schema_json, /* found= */ NULL, if_not_exists, err);
 }
 
 /* ---- changes ---- */

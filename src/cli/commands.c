@@ -23,7 +23,15 @@ static const cli_option write_options[] = {
     {"overwrite", CLI_OPTIONAL, "PARTITION", "replace the partitions that get rows, or the one named: '{\"dt\":\"1\"}'"},
     {"stream", CLI_FLAG, "", "keep one writer over all batches"},
     {"watermark", CLI_VALUE, "MS", "watermark of the commits"},
-    {"input-format", CLI_VALUE, "FORMAT", "jsonl, csv or parquet (default: by the file's name)"},
+    {"input-format", CLI_VALUE, "FORMAT", "jsonl, csv, parquet, orc or avro (default: by the file's name)"},
+    {"threads", CLI_VALUE, "N", "threads for compaction beside the writer (default 0)"},
+    END,
+};
+static const cli_option import_options[] = {
+    {"in-place", CLI_FLAG, "", "move the files into the table instead of reading them (parquet, orc, avro)"},
+    {"schema", CLI_VALUE, "SCHEMA.json", "of a table that is made, as for create; what it leaves out is found in the files"},
+    {"input-format", CLI_VALUE, "FORMAT", "jsonl, csv, parquet, orc or avro (default: by the files' names)"},
+    {"commit-user", CLI_VALUE, "NAME", "who commits (default: a random name)"},
     {"threads", CLI_VALUE, "N", "threads for compaction beside the writer (default 0)"},
     END,
 };
@@ -143,13 +151,21 @@ const cli_command cli_commands[] = {
      "\"effect\" tells what the option does here: effect (it acts), none (it is accepted and means nothing), refused.",
      "  tidelake options compaction", NULL, cmd_options},
 
-    {"write", rows_group, "DB.TABLE ROWS", 2, 2, "write rows from JSON lines, CSV or Parquet",
+    {"write", rows_group, "DB.TABLE ROWS", 2, 2, "write rows from JSON lines, CSV, Parquet, ORC or Avro",
      "In JSON lines a blank line ends a batch; each batch is one commit. \"_kind\" tells a row's kind: +I (default), -U, +U, -D.\n"
      "CSV begins with a line of names; an empty cell is NULL. Columns are found by name in every format. '-' reads standard input.",
      "  echo '{\"k\":1,\"v\":\"a\"}' | tidelake write db.t -\n"
      "  tidelake write db.t rows.parquet\n"
      "  tidelake write db.days day.csv --overwrite '{\"dt\":\"2024-05-01\"}'",
      write_options, cmd_write},
+    {"import", rows_group, "DB.TABLE PATH", 2, 2, "bring in files, or a folder of them as Hive and Spark lay them out",
+     "Folders `key=value` are partition columns. A table that is missing is made: its columns are those of the files (of JSON lines and CSV\n"
+     "they are found by reading them), its partition keys the folders'. All files come in by one commit. With --in-place files in Parquet,\n"
+     "ORC and Avro become data files of an append table without buckets: they are moved into it, their rows are not read.",
+     "  tidelake import shop.days day.csv\n"
+     "  tidelake import shop.events hive/events --in-place\n"
+     "  echo '{\"primaryKeys\":[\"k\"]}' | tidelake import shop.items day.csv --schema -",
+     import_options, cmd_import},
     {"read", rows_group, "DB.TABLE", 1, 1, "print a table's rows, or those of a system table",
      "System tables: DB.TABLE$snapshots, $schemas, $options, $files, $manifests, $partitions, $buckets, $tags,\n"
      "$branches, $consumers, $audit_log, $binlog, $ro.",

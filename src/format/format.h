@@ -93,6 +93,9 @@ typedef struct tl_format {
     tl_status (*create)(tl_fs *fs, const char *path, const tl_write_spec *spec, tl_file_writer **out, tl_error *err);
     /* The file's own schema as a ROW (for `tidelake import`, tests, and reading foreign files); NULL if not offered. */
     tl_status (*schema)(tl_fs *fs, const char *path, const tl_type **out, tl_error *err);
+    /* What the file's metadata says of the columns of `row_type` (by name): rows, bytes, and statistics where they can be trusted. A
+       column that the file does not have is all NULL. */
+    tl_status (*stats)(tl_fs *fs, const char *path, const tl_type *row_type, tl_write_result *out, tl_error *err);
 } tl_format;
 
 extern const tl_format tl_format_parquet;
@@ -102,6 +105,9 @@ bool tl_avro_can_hold(const tl_type *row_type);
 extern const tl_format tl_format_orc;
 extern const tl_format tl_format_blob; /* one column of type BLOB, beside the data file that holds the other columns */
 
+/** Take the bounds and nulls of another part of a file into those so far: what one part does not know, the whole does not. `rows` of the
+    part; both begin with *rows_so_far == 0. */
+void tl_column_stats_merge(tl_column_stats *all, int64_t rows_so_far, tl_column_stats *part_take, int64_t rows);
 /** By name ("parquet"); TL_E_UNSUPPORTED names a format that is known but not built in. */
 tl_status tl_format_find(const char *name, const tl_format **out, tl_error *err);
 /** By file name: the last extension, or the one before it if the last is a codec. */

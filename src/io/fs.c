@@ -268,6 +268,11 @@ tl_status tl_fs_replace_hint(tl_fs *fs, const char *path, tl_bytes_view content,
     return status;
 }
 
+tl_status tl_fs_sync_dir(tl_fs *fs, const char *path, tl_error *err)
+{
+    return fs->ops->sync_dir(fs, path, err);
+}
+
 /* ---- paths ---- */
 
 char *tl_path_join(const char *a, const char *b)

@@ -78,6 +78,8 @@ tl_status tl_fs_remove(tl_fs *fs, const char *path, tl_error *err);
 /** Remove a tree; missing is fine. */
 tl_status tl_fs_remove_all(tl_fs *fs, const char *path, tl_error *err);
 tl_status tl_fs_rename(tl_fs *fs, const char *from, const char *to, bool replace, tl_error *err);
+/** Make renames into and out of a folder durable. */
+tl_status tl_fs_sync_dir(tl_fs *fs, const char *path, tl_error *err);
 tl_status tl_file_size(tl_file *file, int64_t *out, tl_error *err);
 tl_status tl_file_read_at(tl_file *file, int64_t offset, void *buf, size_t bytes, tl_error *err);
 tl_status tl_file_write(tl_file *file, const void *data, size_t bytes, tl_error *err);

@@ -248,8 +248,7 @@ tl_status tl_lsm__writer_write(tl_lsm__writer *writer, const tl_batch *batch, tl
 
 /* ---- closing: the manifest entry ---- */
 
-/* The reference stores the wall clock of its zone as if it were UTC. */
-static int64_t local_wall_clock_ms(const tl_clock *clock)
+int64_t tl_lsm__local_wall_clock_ms(const tl_clock *clock)
 {
     int64_t now = tl_clock_now_ms(clock);
     time_t seconds = (time_t)(now / 1000);
@@ -315,12 +314,9 @@ static tl_status fill_key_stats(const tl_lsm__writer *writer, const tl_write_res
     return status;
 }
 
-static tl_status fill_value_stats(const tl_lsm__writer *writer, const tl_write_result *result, tl_data_file *file,
-                                  tl_error *err)
+tl_status tl_lsm__value_stats(const tl_lsm_config *config, const tl_lsm__shape *shape, const tl_stats_spec *specs, const tl_write_result *result,
+                              tl_data_file *file, tl_error *err)
 {
-    const tl_lsm_config *config = config_of(writer);
-    const tl_lsm__shape *shape = writer->spec.shape;
-    const tl_stats_spec *specs = writer->options->stats;
     const tl_type *row = shape == NULL ? config->schema->row_type : shape->file_type;
     int32_t n = row->n_fields, first = shape == NULL ? config->layout->first_value : 0;
     stats_input in = {0};
@@ -334,25 +330,29 @@ static tl_status fill_value_stats(const tl_lsm__writer *writer, const tl_write_r
     return status;
 }
 
-static tl_status fill_keys(tl_lsm__writer *writer, tl_data_file *file, tl_error *err)
+tl_status tl_lsm__no_keys(tl_data_file *file, int64_t first_seq, int64_t rows, tl_error *err)
 {
-    if (config_of(writer)->n_keys > 0) {
-        file->min_key = tl_buf_steal(&writer->min_key);
-        file->max_key = tl_buf_steal(&writer->max_key);
-        file->min_seq = writer->min_seq;
-        file->max_seq = writer->max_seq;
-        file->delete_rows = writer->delete_rows;
-        return TL_OK;
-    }
     tl_buf empty = {0};
     if (tl_binary_row_append(&empty, NULL, 0, 0, TL_KIND_INSERT, /* with_arity= */ true) != TL_OK)
         return tl_nomem(err, "key of a data file");
     file->min_key = tl_buf_steal(&empty);
     if (tl_bytes_dup(tl_bytes_view_of(file->min_key), &file->max_key) != TL_OK)
         return tl_nomem(err, "key of a data file");
-    file->min_seq = writer->spec.next_seq == NULL ? 0 : *writer->spec.next_seq;
-    file->max_seq = file->min_seq + writer->file_rows - 1;
+    file->min_seq = first_seq;
+    file->max_seq = first_seq + rows - 1;
     file->delete_rows = 0;
+    return TL_OK;
+}
+
+static tl_status fill_keys(tl_lsm__writer *writer, tl_data_file *file, tl_error *err)
+{
+    if (config_of(writer)->n_keys == 0)
+        return tl_lsm__no_keys(file, writer->spec.next_seq == NULL ? 0 : *writer->spec.next_seq, writer->file_rows, err);
+    file->min_key = tl_buf_steal(&writer->min_key);
+    file->max_key = tl_buf_steal(&writer->max_key);
+    file->min_seq = writer->min_seq;
+    file->max_seq = writer->max_seq;
+    file->delete_rows = writer->delete_rows;
     return TL_OK;
 }
 
@@ -378,12 +378,12 @@ static tl_status describe(tl_lsm__writer *writer, const tl_write_result *result,
     file->rows = result->rows;
     file->schema_id = config->schema->id;
     file->level = writer->spec.level;
-    file->creation_time_ms = local_wall_clock_ms(config->clock);
+    file->creation_time_ms = tl_lsm__local_wall_clock_ms(config->clock);
     file->file_source = writer->spec.file_source;
     TL_TRY(fill_keys(writer, file, err));
     TL_TRY(fill_write_cols(writer->spec.shape, file, err));
     TL_TRY(fill_key_stats(writer, result, file, err));
-    return fill_value_stats(writer, result, file, err);
+    return tl_lsm__value_stats(config, writer->spec.shape, writer->options->stats, result, file, err);
 }
 
 tl_status tl_lsm__writer_roll(tl_lsm__writer *writer, tl_error *err)

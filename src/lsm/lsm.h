@@ -203,6 +203,12 @@ char *tl_index_path(const tl_lsm_config *config, tl_bytes_view partition, int32_
 /** Full path of a data file; tl_free. NULL if out of memory. */
 char *tl_data_file_path(const tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, const tl_data_file *file);
 
+/**
+ * The entry of a file that another program wrote and that is to become a data file `name` of this append table. Its columns must be
+ * the table's, with their types (TL_E_INVALID); rows and statistics come from the file's metadata.
+ */
+tl_status tl_file_adopt(tl_lsm_config *config, const tl_format *format, const char *path, const char *name, tl_data_file **out, tl_error *err);
+
 /* ---- sections (also used to plan splits) ---- */
 
 /** Partition files into sections of disjoint key ranges, each a list of sorted runs (Java: IntervalPartition). */

@@ -283,6 +283,15 @@ int64_t tl_lsm__writer_open_bytes(const tl_lsm__writer *writer);
 /** Memory that closing the open file would free. */
 int64_t tl_lsm__writer_memory_bytes(const tl_lsm__writer *writer);
 
+/* What entries of files are filled from, also for files that others wrote (adopt.c). */
+/** Value statistics under the modes `specs`; `shape` NULL: of the table's columns. */
+tl_status tl_lsm__value_stats(const tl_lsm_config *config, const tl_lsm__shape *shape, const tl_stats_spec *specs, const tl_write_result *result,
+                              tl_data_file *file, tl_error *err);
+/** Keys and sequence numbers of a file of an append table. */
+tl_status tl_lsm__no_keys(tl_data_file *file, int64_t first_seq, int64_t rows, tl_error *err);
+/** The reference stores the wall clock of its zone as if it were UTC. */
+int64_t tl_lsm__local_wall_clock_ms(const tl_clock *clock);
+
 /* ---- levels.c ---- */
 
 typedef struct tl_lsm__levels {

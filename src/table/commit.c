@@ -388,7 +388,7 @@ static bool takes_away(const tl_changes *changes)
 /* A conflict that no retry can mend: the files will never get in. */
 static tl_status reject(commit *c, tl_status status, const tl_error *err)
 {
-    if (status == TL_E_CONFLICT && !err->retryable)
+    if (status == TL_E_CONFLICT && !err->retryable && !c->spec->keep_files)
         tl_table_abort(c->table, c->messages);
     return status;
 }

@@ -14,17 +14,13 @@ static tl_status spec_leaf(tl_table *table, const char *column, const char *text
     if (idx < 0)
         return tl_error_set(err, TL_E_INVALID, "'%s' is no partition column", column);
     const tl_type *type = table->partition_type->fields[idx].type;
-    if (strcmp(text, table->config->partition_default_name) == 0)
-        return tl_predicate_leaf(TL_PRED_IS_NULL, idx, NULL, out, err);
-    tl_builder *builder = NULL;
     tl_column *literal = NULL;
-    TL_TRY(tl_builder_create(type, &builder, err));
-    tl_status status = tl_text_read_plain((tl_bytes_view){(const uint8_t *)text, strlen(text)}, type, builder, err);
-    if (status == TL_OK)
-        status = tl_builder_finish(builder, &literal, err);
-    tl_builder_free(builder);
+    tl_status status = tl_import_value(text, table->config->partition_default_name, type, &literal, err);
     TL_TRY(tl_error_wrap(err, status, "partition column '%s'", column));
-    return tl_predicate_leaf(TL_PRED_EQ, idx, literal, out, err);
+    if (!tl_col_is_null(literal, 0))
+        return tl_predicate_leaf(TL_PRED_EQ, idx, literal, out, err);
+    tl_column_unref(literal);
+    return tl_predicate_leaf(TL_PRED_IS_NULL, idx, NULL, out, err);
 }
 
 tl_status tl_table__partition_predicate(tl_table *table, const tl_options *spec, tl_predicate **out, tl_error *err)

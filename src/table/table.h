@@ -186,6 +186,7 @@ typedef struct tl_commit_spec {
     bool ignore_empty;         /* nothing to commit gives no snapshot */
     bool overwrite;
     const tl_options *overwrite_partition; /* static spec "p" -> text; NULL: dynamic (partitions that get data) or, unpartitioned, all */
+    bool keep_files; /* files of messages that cannot get in are left to the caller */
 } tl_commit_spec;
 typedef struct tl_commit_result {
     int64_t snapshot_id;   /* the last one made; 0 if none */
@@ -220,6 +221,50 @@ typedef struct tl_delete_spec {
 tl_status tl_table_delete(tl_table *table, const tl_delete_spec *spec, int64_t *deleted, tl_commit_result *out, tl_error *err);
 /** TL_E_INVALID unless rows can be deleted: an append table with deletion vectors. */
 tl_status tl_table_check_deletable(const tl_table *table, tl_error *err);
+
+/* ---- files that others wrote (import_find.c, import.c) ---- */
+
+typedef struct tl_import_file {
+    char *path;
+    char **values; /* of its folders `key=value`, unescaped; as many as the list has keys */
+} tl_import_file;
+/** Files below a folder, by path; those whose name, or a folder's, begins with `.` or `_` are left out. */
+typedef struct tl_import_files {
+    tl_import_file *items;
+    size_t n, cap;
+    char **keys; /* of the folders, outermost first: the same for all files */
+    int32_t n_keys;
+} tl_import_files;
+void tl_import_files_deinit(tl_import_files *files);
+/** `path` is a folder or one file. TL_E_NOT_FOUND; TL_E_INVALID if folders `key=value` differ in depth or keys. */
+tl_status tl_import_find(tl_fs *fs, const char *path, tl_import_files *out, tl_error *err);
+/** The format of a file by its name, or the one that was given. */
+tl_status tl_import_format(const tl_import_file *file, const char *given, const tl_format **out, tl_error *err);
+/** Columns of a file, for formats whose files have a schema. */
+tl_status tl_import_columns(tl_fs *fs, const tl_import_file *file, const char *format, const tl_type **out, tl_error *err);
+/** All columns of two ROWs, nullable. TL_E_INVALID if they differ in a column's type beyond the width of integers or floats, of which
+    the larger is taken. */
+tl_status tl_import_common_columns(const tl_type *a, const tl_type *b, const tl_type **out, tl_error *err);
+/** `columns` and behind them the folders' keys that are none of them: INT, BIGINT or DATE if all values read so, else STRING. */
+tl_status tl_import_row_type(const tl_import_files *files, const tl_type *columns, const tl_type **out, tl_error *err);
+/** Value of a folder for a column of this type: one row, NULL for the default partition's name (also Hive's). */
+tl_status tl_import_value(const char *text, const char *default_name, const tl_type *type, tl_column **out, tl_error *err);
+
+typedef struct tl_import_spec {
+    const tl_import_files *files;
+    const char *format; /* NULL: by the files' names */
+    const char *user;   /* NULL: a random UUID */
+} tl_import_spec;
+typedef struct tl_import_result {
+    int64_t files, rows, bytes;
+    bool has_files; /* after an error: files were moved and are not back; what the table's folder holds must stay */
+    tl_commit_result commit;
+} tl_import_result;
+/**
+ * Make the files data files of an append table without buckets, as they are: they are moved into its folders, and one commit adds them.
+ * If that fails they are moved back. Nothing is moved before all files are found to fit (TL_E_INVALID). Java: HiveMigrator.
+ */
+tl_status tl_table_import(tl_table *table, const tl_import_spec *spec, tl_import_result *out, tl_error *err);
 
 /* ---- maintenance ---- */
 

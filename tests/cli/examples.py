@@ -25,6 +25,7 @@ echo '{"columns":[{"name":"day","type":"STRING"}],"options":{"deletion-vectors.e
 echo '{"day":"2023-12-31"}' | tidelake write db.log -
 tidelake read db.t --format parquet --output rows.parquet
 echo '{"columns":[{"name":"id","type":"INT"}]}' > schema.json
+mkdir -p hive/events/dt=2024-05-01 && cp rows.parquet hive/events/dt=2024-05-01
 mkdir data && printf '{"k":1}\n' > data/in.json
 cat > job.sql <<'END'
 CREATE CATALOG lake WITH ('type' = 'paimon', 'warehouse' = '${WAREHOUSE}');

@@ -6,4 +6,5 @@ const tl_format tl_format_avro = {
     .open = tl_avro__reader_open,
     .create = tl_avro__writer_create,
     .schema = tl_avro__file_type,
+    .stats = tl_avro__file_stats,
 };

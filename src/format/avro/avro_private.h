@@ -247,6 +247,8 @@ tl_status tl_avro__reader_open(tl_fs *fs, const char *path, int64_t bytes, const
                                tl_error *err);
 /** The file's schema as a ROW. */
 tl_status tl_avro__file_type(tl_fs *fs, const char *path, const tl_type **out, tl_error *err);
+/** Rows alone: an Avro file has no statistics. */
+tl_status tl_avro__file_stats(tl_fs *fs, const char *path, const tl_type *row_type, tl_write_result *out, tl_error *err);
 tl_status tl_avro__writer_create(tl_fs *fs, const char *path, const tl_write_spec *spec, tl_file_writer **out, tl_error *err);
 
 /** Statistics of the columns written: bounds of all types that can be compared, and null counts. */

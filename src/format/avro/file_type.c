@@ -111,3 +111,39 @@ tl_status tl_avro__file_type(tl_fs *fs, const char *path, const tl_type **out, t
     (void)tl_file_close(file, NULL); /* was only read */
     return tl_error_wrap(err, status, "file '%s'", tl_path_base(path));
 }
+
+static tl_status count_rows(tl_avro_in *in, int64_t *rows, tl_error *err)
+{
+    for (;;) {
+        tl_bytes_view data;
+        int64_t n;
+        TL_TRY(tl_avro__in_next(in, &data, &n, err));
+        if (data.data == NULL)
+            return TL_OK;
+        *rows += n;
+    }
+}
+
+tl_status tl_avro__file_stats(tl_fs *fs, const char *path, const tl_type *row_type, tl_write_result *out, tl_error *err)
+{
+    tl_file *file = NULL;
+    tl_avro_in in = {0};
+    *out = (tl_write_result){.stats = tl_calloc((size_t)row_type->n_fields + 1, sizeof *out->stats)};
+    if (out->stats == NULL)
+        return tl_nomem(err, "file statistics");
+    for (int32_t i = 0; i < row_type->n_fields; i++)
+        out->stats[i].null_count = -1;
+    out->n_stats = row_type->n_fields;
+    tl_status status = tl_fs_open_read(fs, path, &file, err);
+    if (status == TL_OK)
+        status = tl_file_size(file, &out->bytes, err);
+    if (status == TL_OK)
+        status = tl_avro__in_open(&in, (tl_bytes_view){NULL, 0}, file, out->bytes, err);
+    if (status == TL_OK)
+        status = count_rows(&in, &out->rows, err);
+    tl_avro__in_deinit(&in);
+    (void)tl_file_close(file, NULL); /* was only read */
+    if (status != TL_OK)
+        tl_write_result_deinit(out);
+    return tl_error_wrap(err, status, "file '%s'", tl_path_base(path));
+}

@@ -208,6 +208,7 @@ tl_status tl_orc__block(tl_orc_compression compression, int64_t block_bytes, tl_
 
 tl_status tl_orc__open(tl_fs *fs, const char *path, int64_t bytes, const tl_read_spec *spec, tl_reader **out, tl_error *err);
 tl_status tl_orc__schema(tl_fs *fs, const char *path, const tl_type **out, tl_error *err);
+tl_status tl_orc__stats(tl_fs *fs, const char *path, const tl_type *row_type, tl_write_result *out, tl_error *err);
 tl_status tl_orc__create(tl_fs *fs, const char *path, const tl_write_spec *spec, tl_file_writer **out, tl_error *err);
 
 #endif

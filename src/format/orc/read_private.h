@@ -83,6 +83,11 @@ void tl_orc__zone_deinit(tl_orc_zone *zone);
 tl_status tl_orc__zone_set(tl_orc_zone *zone, tl_bytes_view name, tl_error *err);
 int32_t tl_orc__zone_offset(const tl_orc_zone *zone, int64_t utc_seconds);
 
+/* ---- read_rows.c ---- */
+
+/** Number of the column of a name under the root; -1: none. */
+int32_t tl_orc__find_column(const tl_orc_type *root, const char *name);
+
 /* ---- read_node.c: the columns wanted, as a tree ---- */
 
 typedef enum tl_orc_op {
@@ -149,6 +154,9 @@ tl_status tl_orc__node_read(tl_orc_node *node, int64_t n, const uint8_t *mask, t
 
 /* ---- read_prune.c ---- */
 
+/** Statistics of a node's column out of its ColumnStatistics message (empty: unknown) for so many rows. */
+tl_status tl_orc__column_stats(const tl_orc_meta *meta, const tl_orc_node *node, tl_bytes_view message, int64_t rows, tl_column_stats *out,
+                               tl_error *err);
 /** False only if no row can pass. `stats` holds a ColumnStatistics message for each column of the ROW (empty: unknown). */
 tl_status tl_orc__may_match(const tl_predicate *predicate, const tl_orc_meta *meta, const tl_orc_node *nodes, int32_t n,
                             const bool *is_used, const tl_bytes_view *stats, int64_t rows, bool *out, tl_error *err);

@@ -89,7 +89,7 @@ static tl_status put_bound(tl_builder *builder, const tl_orc_node *node, const t
     }
 }
 
-static tl_status make_bound(const tl_orc_node *node, const tl_orc_stats *s, bool is_max, const tl_column **out, tl_error *err)
+static tl_status make_bound(const tl_orc_node *node, const tl_orc_stats *s, bool is_max, tl_column **out, tl_error *err)
 {
     tl_builder *builder = NULL;
     tl_column *col = NULL;
@@ -104,10 +104,11 @@ static tl_status make_bound(const tl_orc_node *node, const tl_orc_stats *s, bool
 
 /* ---- one column ---- */
 
-static tl_status column_bounds(const tl_orc_meta *meta, const tl_orc_node *node, tl_bytes_view message, int64_t rows,
-                               tl_col_bounds *out, tl_error *err)
+tl_status tl_orc__column_stats(const tl_orc_meta *meta, const tl_orc_node *node, tl_bytes_view message, int64_t rows, tl_column_stats *out,
+                               tl_error *err)
 {
     tl_orc_stats s;
+    *out = (tl_column_stats){NULL, NULL, -1};
     if (node->op == TL_ORC_OP_ABSENT) {
         out->null_count = rows;
         return TL_OK;
@@ -120,6 +121,15 @@ static tl_status column_bounds(const tl_orc_meta *meta, const tl_orc_node *node,
         out->null_count = rows - s.count;
     TL_TRY(make_bound(node, &s, /* is_max= */ false, &out->min, err));
     return make_bound(node, &s, /* is_max= */ true, &out->max, err);
+}
+
+static tl_status column_bounds(const tl_orc_meta *meta, const tl_orc_node *node, tl_bytes_view message, int64_t rows,
+                               tl_col_bounds *out, tl_error *err)
+{
+    tl_column_stats stats;
+    tl_status status = tl_orc__column_stats(meta, node, message, rows, &stats, err);
+    *out = (tl_col_bounds){.min = stats.min, .max = stats.max, .null_count = stats.null_count};
+    return status;
 }
 
 tl_status tl_orc__may_match(const tl_predicate *predicate, const tl_orc_meta *meta, const tl_orc_node *nodes, int32_t n,

@@ -339,7 +339,7 @@ static void reader_free(tl_reader *reader)
 
 /* ---- open ---- */
 
-static int32_t find_column(const tl_orc_type *root, const char *name)
+int32_t tl_orc__find_column(const tl_orc_type *root, const char *name)
 {
     for (int32_t i = 0; i < root->n_children; i++)
         if (strcmp(root->names[i], name) == 0)
@@ -362,7 +362,7 @@ static tl_status init_columns(row_reader *r, tl_error *err)
     for (int32_t i = 0; i < type->n_fields; i++) {
         const tl_field *field = &type->fields[i];
         r->n_cols = i + 1;
-        int32_t column = find_column(&r->file.meta.types[0], field->name);
+        int32_t column = tl_orc__find_column(&r->file.meta.types[0], field->name);
         tl_status status = tl_orc__node_init(&r->cols[i], &r->file.meta, column, field->type, &r->arena, err);
         TL_TRY(tl_error_wrap(err, status, "column '%s'", field->name));
     }

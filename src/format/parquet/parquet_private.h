@@ -300,6 +300,7 @@ tl_status tl_pq__read_bloom_header(tl_bytes_view bytes, tl_pq_bloom_header *out,
 
 tl_status tl_pq__open(tl_fs *fs, const char *path, int64_t bytes, const tl_read_spec *spec, tl_reader **out, tl_error *err);
 tl_status tl_pq__schema(tl_fs *fs, const char *path, const tl_type **out, tl_error *err);
+tl_status tl_pq__stats(tl_fs *fs, const char *path, const tl_type *row_type, tl_write_result *out, tl_error *err);
 /** write_file.c */
 tl_status tl_pq__create(tl_fs *fs, const char *path, const tl_write_spec *spec, tl_file_writer **out, tl_error *err);
 

@@ -10,6 +10,7 @@
  *   read_leaf.c      rows of one stored column: levels and values
  *   read_field.c     a column of the result: which stored columns it is made of
  *   read_nested.c    levels -> offsets and validity of lists, maps and rows
+ *   read_stats.c     statistics of a file as a whole
  *   read_prune.c     row groups and pages that cannot match, by statistics and page indexes
  *   read_bloom.c     ... by bloom filters
  *   read_rows.c      the reader: row groups, batches, late materialisation
@@ -366,6 +367,10 @@ typedef struct tl_pq_pruner {
 /** `row_type` and `predicate` must outlive the pruner; arrays live in `arena`. */
 tl_status tl_pq__pruner_init(tl_pq_pruner *pruner, tl_pq_file *file, tl_arena *arena, const tl_type *row_type,
                              const tl_predicate *predicate, tl_error *err);
+/** The same for the statistics of all columns, without a predicate. */
+tl_status tl_pq__pruner_init_all(tl_pq_pruner *pruner, tl_pq_file *file, tl_arena *arena, const tl_type *row_type, tl_error *err);
+/** Statistics of a row group's chunk of column `idx`; what cannot be trusted is not set. */
+tl_status tl_pq__group_stats(const tl_pq_pruner *pruner, int32_t group, int32_t idx, tl_column_stats *out, tl_error *err);
 /** *out is false only if no row of the row group can pass: by statistics, then by bloom filters. */
 tl_status tl_pq__group_may_match(const tl_pq_pruner *pruner, int32_t group, bool *out, tl_error *err);
 /**

@@ -7,22 +7,23 @@
  */
 #include "format/parquet/read_private.h"
 
-tl_status tl_pq__pruner_init(tl_pq_pruner *pruner, tl_pq_file *file, tl_arena *arena, const tl_type *row_type,
-                             const tl_predicate *predicate, tl_error *err)
+static tl_status alloc_pruner(tl_pq_pruner *pruner, tl_pq_file *file, tl_arena *arena, const tl_type *row_type, tl_error *err)
 {
-    size_t n = (size_t)row_type->n_fields;
-    *pruner = (tl_pq_pruner){.file = file, .row_type = row_type, .predicate = predicate};
+    size_t n = (size_t)row_type->n_fields + 1;
+    *pruner = (tl_pq_pruner){.file = file, .row_type = row_type};
     pruner->is_used = tl_arena_calloc(arena, n, sizeof *pruner->is_used);
     pruner->is_missing = tl_arena_calloc(arena, n, sizeof *pruner->is_missing);
     pruner->nodes = tl_arena_calloc(arena, n, sizeof *pruner->nodes);
     pruner->conversions = tl_arena_calloc(arena, n, sizeof *pruner->conversions);
-    if (pruner->is_used == NULL || pruner->is_missing == NULL || pruner->nodes == NULL || pruner->conversions == NULL)
-        return tl_nomem(err, "pruning");
-    if (predicate == NULL)
-        return TL_OK;
-    tl_predicate_columns(predicate, pruner->is_used);
-    for (size_t i = 0; i < n; i++) {
-        const tl_pq_node *node = tl_pq__child(file->root, row_type->fields[i].name);
+    bool ok = pruner->is_used != NULL && pruner->is_missing != NULL && pruner->nodes != NULL && pruner->conversions != NULL;
+    return ok ? TL_OK : tl_nomem(err, "pruning");
+}
+
+static void find_nodes(tl_pq_pruner *pruner)
+{
+    const tl_type *row_type = pruner->row_type;
+    for (int32_t i = 0; i < row_type->n_fields; i++) {
+        const tl_pq_node *node = tl_pq__child(pruner->file->root, row_type->fields[i].name);
         if (!pruner->is_used[i])
             continue;
         pruner->is_missing[i] = node == NULL;
@@ -31,6 +32,26 @@ tl_status tl_pq__pruner_init(tl_pq_pruner *pruner, tl_pq_file *file, tl_arena *a
         if (tl_pq__conversion(node->el, row_type->fields[i].type, &pruner->conversions[i], NULL) == TL_OK)
             pruner->nodes[i] = node;
     }
+}
+
+tl_status tl_pq__pruner_init(tl_pq_pruner *pruner, tl_pq_file *file, tl_arena *arena, const tl_type *row_type,
+                             const tl_predicate *predicate, tl_error *err)
+{
+    TL_TRY(alloc_pruner(pruner, file, arena, row_type, err));
+    pruner->predicate = predicate;
+    if (predicate == NULL)
+        return TL_OK;
+    tl_predicate_columns(predicate, pruner->is_used);
+    find_nodes(pruner);
+    return TL_OK;
+}
+
+tl_status tl_pq__pruner_init_all(tl_pq_pruner *pruner, tl_pq_file *file, tl_arena *arena, const tl_type *row_type, tl_error *err)
+{
+    TL_TRY(alloc_pruner(pruner, file, arena, row_type, err));
+    for (int32_t i = 0; i < row_type->n_fields; i++)
+        pruner->is_used[i] = true;
+    find_nodes(pruner);
     return TL_OK;
 }
 
@@ -157,17 +178,21 @@ static tl_status chunk_bounds(const tl_pq_pruner *pruner, int32_t idx, const tl_
     return TL_OK;
 }
 
-static tl_status fill_bounds(const tl_pq_pruner *pruner, const tl_pq_row_group *group, tl_col_bounds *bounds, tl_error *err)
+tl_status tl_pq__group_stats(const tl_pq_pruner *pruner, int32_t group, int32_t idx, tl_column_stats *out, tl_error *err)
+{
+    const tl_pq_row_group *row_group = &pruner->file->meta.row_groups[group];
+    *out = (tl_column_stats){NULL, NULL, pruner->is_missing[idx] ? row_group->num_rows : -1};
+    if (pruner->nodes[idx] == NULL)
+        return TL_OK;
+    return chunk_bounds(pruner, idx, &row_group->columns[pruner->nodes[idx]->leaf], &out->min, &out->max, &out->null_count, err);
+}
+
+static tl_status fill_bounds(const tl_pq_pruner *pruner, int32_t group, tl_col_bounds *bounds, tl_error *err)
 {
     for (int32_t i = 0; i < pruner->row_type->n_fields; i++) {
-        bounds[i] = (tl_col_bounds){.null_count = pruner->is_missing[i] ? group->num_rows : -1};
-        if (pruner->nodes[i] == NULL)
-            continue;
-        tl_column *min = NULL, *max = NULL;
-        tl_status status =
-            chunk_bounds(pruner, i, &group->columns[pruner->nodes[i]->leaf], &min, &max, &bounds[i].null_count, err);
-        bounds[i].min = min;
-        bounds[i].max = max;
+        tl_column_stats stats;
+        tl_status status = tl_pq__group_stats(pruner, group, i, &stats, err);
+        bounds[i] = (tl_col_bounds){.min = stats.min, .max = stats.max, .null_count = stats.null_count};
         TL_TRY(status);
     }
     return TL_OK;
@@ -183,7 +208,7 @@ tl_status tl_pq__group_may_match(const tl_pq_pruner *pruner, int32_t group, bool
     TL_CLEANUP(tl_freep) tl_col_bounds *bounds = tl_calloc((size_t)n, sizeof *bounds);
     if (bounds == NULL)
         return tl_nomem(err, "bounds");
-    tl_status status = fill_bounds(pruner, row_group, bounds, err);
+    tl_status status = fill_bounds(pruner, group, bounds, err);
     if (status == TL_OK)
         *out = tl_predicate_may_match(pruner->predicate, bounds, row_group->num_rows);
     for (int32_t i = 0; i < n; i++) {

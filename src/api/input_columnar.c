@@ -1,26 +1,27 @@
-/* A Parquet file, of whatever writer: columns by name, absent ones NULL; a text column "_kind" tells the rows' kinds. */
+/* A Parquet, ORC or Avro file, of whatever writer: columns by name, absent ones NULL; a text column "_kind" tells the rows' kinds. */
 #include "api/input_private.h"
 
 #include "format/format.h"
 
-typedef struct parquet_input {
+typedef struct columnar_input {
     tl_fs *fs;
+    const tl_format *format;
     const tl_type *read_type; /* the table's ROW, and the kind behind it if the file has one */
     tl_reader *reader;
     bool has_kind;
-} parquet_input;
+} columnar_input;
 
-static tl_status check_columns(const tidelake_input *in, parquet_input *parquet, tl_error *err)
+static tl_status check_columns(const tidelake_input *in, columnar_input *columnar, tl_error *err)
 {
     const tl_type *file_type;
-    TL_TRY(tl_format_parquet.schema(parquet->fs, in->path, &file_type, err));
+    TL_TRY(columnar->format->schema(columnar->fs, in->path, &file_type, err));
     tl_status status = TL_OK;
     for (int32_t c = 0; c < file_type->n_fields && status == TL_OK; c++) {
         const char *name = file_type->fields[c].name;
         if (tl_type_field_index(in->type, name) >= 0)
             continue;
         if (strcmp(name, INPUT_KIND_COLUMN) == 0)
-            parquet->has_kind = true;
+            columnar->has_kind = true;
         else if (strcmp(name, INPUT_SNAPSHOT_COLUMN) != 0)
             status = tl_input__unknown_column(in->type, (tl_bytes_view){(const uint8_t *)name, strlen(name)}, err);
     }
@@ -28,10 +29,10 @@ static tl_status check_columns(const tidelake_input *in, parquet_input *parquet,
     return status;
 }
 
-static tl_status make_read_type(const tidelake_input *in, parquet_input *parquet, tl_error *err)
+static tl_status make_read_type(const tidelake_input *in, columnar_input *columnar, tl_error *err)
 {
-    if (!parquet->has_kind) {
-        parquet->read_type = tl_type_ref(in->type);
+    if (!columnar->has_kind) {
+        columnar->read_type = tl_type_ref(in->type);
         return TL_OK;
     }
     int32_t n = in->type->n_fields;
@@ -42,26 +43,27 @@ static tl_status make_read_type(const tidelake_input *in, parquet_input *parquet
     fields[n] = (tl_field){.id = -1, .name = (char *)(uintptr_t)INPUT_KIND_COLUMN};
     tl_status status = tl_type_parse((tl_bytes_view){(const uint8_t *)"STRING", 6}, &fields[n].type, err);
     if (status == TL_OK)
-        status = tl_type_create_row(false, fields, n + 1, &parquet->read_type, err);
+        status = tl_type_create_row(false, fields, n + 1, &columnar->read_type, err);
     tl_type_unref(fields[n].type);
     tl_free(fields);
     return status;
 }
 
-static tl_status parquet_open(tidelake_input *in, tl_error *err)
+static tl_status columnar_open(tidelake_input *in, tl_error *err)
 {
-    parquet_input *parquet = in->state = tl_calloc(1, sizeof *parquet);
-    if (parquet == NULL)
+    columnar_input *columnar = in->state = tl_calloc(1, sizeof *columnar);
+    if (columnar == NULL)
         return tl_nomem(err, "input");
     if (strcmp(in->path, "-") == 0)
-        return tl_error_set(err, TL_E_INVALID, "a Parquet file is not read from standard input: give the file's name");
-    TL_TRY(tl_fs_local(&parquet->fs, err));
+        return tl_error_set(err, TL_E_INVALID, "a file of the format %s is not read from standard input: give its name", in->format->name);
+    TL_TRY(tl_format_find(in->format->name, &columnar->format, err));
+    TL_TRY(tl_fs_local(&columnar->fs, err));
     tl_stat stat;
-    TL_TRY(tl_fs_stat(parquet->fs, in->path, &stat, err));
-    TL_TRY(tl_error_wrap(err, check_columns(in, parquet, err), "'%s'", in->path));
-    TL_TRY(make_read_type(in, parquet, err));
-    const tl_read_spec spec = {.row_type = parquet->read_type, .batch_rows = INPUT_BATCH_ROWS};
-    return tl_error_wrap(err, tl_format_parquet.open(parquet->fs, in->path, stat.bytes, &spec, &parquet->reader, err), "'%s'",
+    TL_TRY(tl_fs_stat(columnar->fs, in->path, &stat, err));
+    TL_TRY(tl_error_wrap(err, check_columns(in, columnar, err), "'%s'", in->path));
+    TL_TRY(make_read_type(in, columnar, err));
+    const tl_read_spec spec = {.row_type = columnar->read_type, .batch_rows = INPUT_BATCH_ROWS};
+    return tl_error_wrap(err, columnar->format->open(columnar->fs, in->path, stat.bytes, &spec, &columnar->reader, err), "'%s'",
                          in->path);
 }
 
@@ -88,26 +90,28 @@ static tl_status take_kinds(const tidelake_input *in, const tl_batch *batch, tl_
     return TL_OK;
 }
 
-static tl_status parquet_next(tidelake_input *in, tl_batch **out, bool *commit_after, tl_error *err)
+static tl_status columnar_next(tidelake_input *in, tl_batch **out, bool *commit_after, tl_error *err)
 {
-    parquet_input *parquet = in->state;
+    columnar_input *columnar = in->state;
     TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
     *commit_after = false;
-    TL_TRY(tl_error_wrap(err, tl_reader_next(parquet->reader, &batch, err), "'%s'", in->path));
-    if (batch == NULL || !parquet->has_kind) {
+    TL_TRY(tl_error_wrap(err, tl_reader_next(columnar->reader, &batch, err), "'%s'", in->path));
+    if (batch == NULL || !columnar->has_kind) {
         *out = TL_STEAL(batch);
         return TL_OK;
     }
     return tl_error_wrap(err, take_kinds(in, batch, out, err), "'%s'", in->path);
 }
 
-static void parquet_close(tidelake_input *in)
+static void columnar_close(tidelake_input *in)
 {
-    parquet_input *parquet = in->state;
-    tl_reader_free(parquet->reader);
-    tl_type_unref(parquet->read_type);
-    tl_fs_unref(parquet->fs);
-    tl_free(parquet);
+    columnar_input *columnar = in->state;
+    tl_reader_free(columnar->reader);
+    tl_type_unref(columnar->read_type);
+    tl_fs_unref(columnar->fs);
+    tl_free(columnar);
 }
 
-const input_format tl_input__parquet = {"parquet", parquet_open, parquet_next, parquet_close};
+const input_format tl_input__parquet = {"parquet", columnar_open, columnar_next, columnar_close, NULL};
+const input_format tl_input__orc = {"orc", columnar_open, columnar_next, columnar_close, NULL};
+const input_format tl_input__avro = {"avro", columnar_open, columnar_next, columnar_close, NULL};
