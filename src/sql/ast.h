@@ -31,6 +31,7 @@ typedef enum tl_ast_kind {
     AST_TIME,      /* text */
     AST_TIMESTAMP, /* text; flags: AST_F_LTZ */
     AST_INTERVAL,  /* text; kid[0] ID from unit, kid[1] ID to unit or NULL; flags: AST_F_NEGATIVE */
+    AST_DISTANCE,  /* kid[0] (a - b), kid[1] ID from unit, kid[2] ID to unit or NULL: an interval */
     AST_UNARY,     /* text operator: "-", "+", "NOT", "IS NULL", "IS TRUE", … ; kid[0] */
     AST_BINARY,    /* text operator; kid[0], kid[1]; LIKE: kid[2] escape */
     AST_AND,       /* kid[0], kid[1] as in AST_LIST: n operands */
@@ -100,10 +101,10 @@ typedef enum tl_ast_kind {
     AST_LIKE, /* kid[0] NAME, kid[1] LIST of IDs "INCLUDING OPTIONS" … */
     AST_CREATE_VIEW, /* kid[0] NAME, kid[1] column IDs, kid[2] comment, kid[3] QUERY; text: the query's text; flags as a table */
     AST_CREATE_FUNCTION,
-    AST_DROP, /* text "CATALOG", "DATABASE", "TABLE", "VIEW"; kid[0] NAME; flags: AST_F_IF, AST_F_CASCADE, AST_F_TEMPORARY */
+    AST_DROP, /* text "CATALOG", "DATABASE", "TABLE", "VIEW", "FUNCTION"; kid[0] NAME; flags: AST_F_IF, AST_F_CASCADE, AST_F_TEMPORARY */
     AST_USE,  /* text "CATALOG" or "DATABASE" or "MODULES"; kid[0] NAME */
     AST_SHOW, /* text "TABLES", "CREATE TABLE", …; kid[0] NAME (FROM/IN), kid[1] LIKE pattern; flags: AST_F_NOT */
-    AST_DESCRIBE, /* kid[0] NAME; text "TABLE", "CATALOG", "DATABASE" */
+    AST_DESCRIBE, /* kid[0] NAME; text "TABLE", "CATALOG", "DATABASE"; flags: AST_F_ALL: EXTENDED */
     AST_EXPLAIN,  /* kid[0] statement; text mode */
     AST_ALTER_TABLE, /* kid[0] NAME, kid[1] LIST of ALTER; flags: AST_F_IF */
     AST_ALTER, /* text: "ADD", "MODIFY", "RENAME", "RENAME TO", "DROP", "SET", "RESET", "DROP PARTITION", "ADD PARTITION", "DROP PRIMARY KEY",
@@ -147,6 +148,7 @@ enum {
     AST_F_WRAPPER = 1 << 23,
     AST_F_CONDITIONAL = 1 << 24,
     AST_F_NEGATIVE = 1 << 25,
+    AST_F_ANY_CASE = 1 << 27, /* ILIKE */
     AST_F_PAREN = 1 << 26 /* written in parentheses: AND, OR and set operations do not join with it */
 };
 

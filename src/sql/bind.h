@@ -65,6 +65,8 @@ struct tl_binder {
     bool scanning;           /* the table that is opened now is read (not written, not looked up) */
     bool aggregates_allowed; /* in this clause */
     bool in_aggregate;
+    bool grouped;       /* the SELECT has GROUP BY */
+    bool uses_group_id; /* GROUP_ID() stands in it */
     bool plain_averages;     /* a deviation or variance stands in this SELECT: see tl_bind__reduces_averages() */
     const tl_ast *windows; /* WINDOW clause */
     const tl_ast *select_hints; /* LOOKUP(…) of the SELECT */
@@ -134,6 +136,8 @@ tl_status tl_bind__temporal_literal(tl_binder *b, const tl_ast *ast, tl_expr **o
 tl_status tl_bind__subquery(tl_binder *b, const tl_ast *ast, tl_expr **out);
 /** DATE, TIMESTAMP, … plus or minus INTERVAL; *out NULL if the operands are no such. */
 tl_status tl_bind__temporal_arithmetic(tl_binder *b, char op, tl_expr *left, tl_expr *right, const tl_ast *at, tl_expr **out);
+/** CAST between an interval of one unit and a number (`e`: what is cast, bound); *out NULL if the cast is no such. */
+tl_status tl_bind__interval_cast(tl_binder *b, const tl_ast *ast, tl_expr *e, tl_expr **out);
 /** `count` units (YEAR … MILLISECOND) later. */
 tl_status tl_bind__timestamp_add(tl_binder *b, const char *unit_name, tl_expr *count, tl_expr *point, const tl_ast *at, tl_expr **out);
 /** Evaluate an expression without columns now; *out NULL if it cannot be (volatile, subquery). */
@@ -227,6 +231,10 @@ tl_status tl_bind__filter(tl_binder *b, tl_plan *input, tl_expr *condition, tl_p
 tl_status tl_bind__scope_of(tl_binder *b, const tl_plan *plan, const char *rel, const tl_ast *names, const tl_ast *at, tl_scope **out);
 /** Columns of the table and, above the scan, computed columns and the watermark. `hints`: OPTIONS. */
 tl_status tl_bind__table_scan(tl_binder *b, const tl_ast *name, const tl_ast *hints, tl_plan **out, tl_scope **scope, const char *alias);
+/** How many computed columns a lake table's options hold. */
+int32_t tl_bind__stored_computed(const tl_sql_table *table);
+/** Of all its columns the i-th, if it is computed: its expression and name; else NULL (the next stored one). */
+const char *tl_bind__stored_expr(const tl_sql_table *table, int32_t i, const char **name);
 /** The table alone, for sinks, look-ups and commands. *view: the name is a view (then *out is NULL). */
 tl_status tl_bind__table(tl_binder *b, const tl_ast *name, const tl_options *hints, tl_sql_table **out, tl_sql_object **object);
 /** Whether computed columns and the watermark of a session's table can be bound: what CREATE TABLE refuses. */

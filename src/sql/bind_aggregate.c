@@ -200,6 +200,10 @@ static tl_status bind_keys(tl_binder *b, const tl_ast *group_by, keys *k)
         all = next;
         next = swap;
     }
+    for (int32_t i = 0; b->uses_group_id && i < all.n; i++)
+        for (int32_t j = 0; j < i; j++)
+            if (all.sets[i] == all.sets[j])
+                return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, tl_ast_first(group_by), "GROUP_ID() over grouping sets of which two are equal is not there");
     k->sets = all.sets;
     k->n_sets = all.n;
     return TL_OK;

@@ -683,10 +683,23 @@ static const struct {
 } date_parts[] = {{"YEAR", "YEAR"}, {"QUARTER", "QUARTER"}, {"MONTH", "MONTH"}, {"WEEK", "WEEK"}, {"DAYOFYEAR", "DOY"}, {"DAYOFMONTH", "DAY"},
                   {"DAYOFWEEK", "DOW"}, {"HOUR", "HOUR"}, {"MINUTE", "MINUTE"}, {"SECOND", "SECOND"}};
 
+/** Which of several equal grouping sets a row is of: always the first, as tl_bind__aggregation() refuses such sets beside it. */
+static tl_status bind_group_id(tl_binder *b, const tl_ast *ast, tl_expr **out)
+{
+    const tl_type *wide;
+    tl_expr *zero;
+    if (!b->grouped || ast->kid[0] != NULL)
+        return BIND_ERROR(b, ast, "GROUP_ID operator may only occur in an aggregate query");
+    b->uses_group_id = true;
+    TL_TRY(tl_bind__simple_type(b, TL_BIGINT, false, 0, 0, &wide));
+    TL_TRY(tl_bind__int_literal(b, 0, ast, &zero));
+    return tl_bind__coerce(b, zero, wide, out);
+}
+
 static const struct {
     const char *name;
     tl_status (*bind)(tl_binder *b, const tl_ast *ast, tl_expr **out);
-} special[] = {{"IF", bind_if},       {"COALESCE", bind_coalesce}, {"IFNULL", bind_coalesce}, {"NVL", bind_coalesce}, {"NULLIF", bind_nullif}, {"TYPEOF", bind_typeof},
+} special[] = {{"GROUP_ID", bind_group_id}, {"IF", bind_if},       {"COALESCE", bind_coalesce}, {"IFNULL", bind_coalesce}, {"NVL", bind_coalesce}, {"NULLIF", bind_nullif}, {"TYPEOF", bind_typeof},
                {"PROCTIME", bind_proctime}, {"TIMESTAMPADD", bind_timestamp_add}, {"CURRENT_DATABASE", bind_current_database}};
 
 tl_status tl_bind__call(tl_binder *b, const tl_ast *ast, tl_expr **out)

@@ -233,6 +233,9 @@ static tl_status bind_cast(tl_binder *b, const tl_ast *ast, tl_expr **out)
     tl_expr *e;
     const tl_type *type;
     TL_TRY(tl_bind__expr(b, ast->kid[0], &e));
+    TL_TRY(tl_bind__interval_cast(b, ast, e, out));
+    if (*out != NULL)
+        return TL_OK;
     TL_TRY(tl_bind__ast_type(b, ast->kid[1], &type));
     if (!tl_bind__can_cast(e->type, type)) {
         if (e->type->kind == TL_TIMESTAMP && tl_sql__is_numeric(type))
@@ -999,6 +1002,7 @@ tl_status tl_bind__expr(tl_binder *b, const tl_ast *ast, tl_expr **out)
     case AST_TIME:
     case AST_TIMESTAMP:
     case AST_INTERVAL:
+    case AST_DISTANCE:
         return tl_bind__temporal_literal(b, ast, out);
     case AST_UNARY:
         return bind_unary(b, ast, out);

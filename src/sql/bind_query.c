@@ -475,6 +475,7 @@ tl_status tl_bind__select(tl_binder *outer, const tl_ast *ast, const tl_ast *ord
     b->select_hints = ast->kid[0];
     b->windows = ast->kid[6];
     b->scalar_input = NULL;
+    b->grouped = false;
     bool is_distinct = (ast->flags & AST_F_DISTINCT) != 0;
     tl_plan *plan;
     tl_scope *scope;
@@ -493,6 +494,8 @@ tl_status tl_bind__select(tl_binder *outer, const tl_ast *ast, const tl_ast *ord
     const tl_ast *select = ast;
     TL_TRY(tl_bind__group_windows(b, &select, &order, &plan)); /* GROUP BY TUMBLE(…): rewritten */
     b->aggregates_allowed = true;
+    b->grouped = select->kid[4] != NULL;
+    b->uses_group_id = false;
     b->plain_averages = tl_bind__reduces_averages(select->kid[1]) || tl_bind__reduces_averages(select->kid[5]);
     items list = {0};
     tl_sort_key *keys;

@@ -322,44 +322,65 @@ tl_status tl_bind__check_object(tl_binder *b, tl_sql_object *object)
     return object->watermark != NULL ? add_watermark(b, object->watermark_column, object->watermark, &plan) : TL_OK;
 }
 
-/**
+/*
  * Computed columns and watermark of a lake table: the reference's connector keeps them in the options, `schema.I.name`,
  * `schema.I.expr`, `schema.watermark.rowtime`, `schema.watermark.strategy.expr` (Java: CatalogPropertiesUtil of its Flink module).
+ * I counts all columns, stored ones too; what names no computed column is a stored one, in their order.
  */
+
+/** At most so many computed columns of a lake table are looked for. */
+#define COMPUTED_MAX 1000
+
+int32_t tl_bind__stored_computed(const tl_sql_table *table)
+{
+    const tl_options *options = &tl_table_schema_of(table->table)->options;
+    int32_t n = 0;
+    for (size_t i = 0; i < options->count; i++) {
+        size_t bytes = strlen(options->keys[i]);
+        n += strncmp(options->keys[i], "schema.", 7) == 0 && bytes > 12 && strcmp(options->keys[i] + bytes - 5, ".expr") == 0 &&
+             options->keys[i][7] >= '0' && options->keys[i][7] <= '9';
+    }
+    return TL_MIN(n, COMPUTED_MAX);
+}
+
+const char *tl_bind__stored_expr(const tl_sql_table *table, int32_t i, const char **name)
+{
+    const tl_options *options = &tl_table_schema_of(table->table)->options;
+    char key[64];
+    snprintf(key, sizeof key, "schema.%d.name", (int)i);
+    *name = tl_options_get(options, key);
+    snprintf(key, sizeof key, "schema.%d.expr", (int)i);
+    return *name != NULL ? tl_options_get(options, key) : NULL;
+}
+
+static tl_status add_stored_computed(tl_binder *b, const tl_sql_table *table, int32_t computed, tl_plan **plan)
+{
+    int32_t n = table->row_type->n_fields, total = n + computed, stored = 0, at = 0;
+    tl_expr **exprs = tl_arena_alloc(b->arena, (size_t)total * sizeof *exprs);
+    const char **names = tl_arena_alloc(b->arena, (size_t)total * sizeof *names);
+    BIND_ALLOC(b, exprs);
+    BIND_ALLOC(b, names);
+    for (int32_t i = 0; i < total; i++) {
+        const char *name, *text = tl_bind__stored_expr(table, i, &name);
+        const tl_ast *ast;
+        if (text != NULL) {
+            TL_TRY(tl_error_wrap(b->err, tl_sql__parse_expr(b->arena, text, strlen(text), &ast, b->err), "computed column '%s'", name));
+            TL_TRY(bind_over(b, *plan, ast, &exprs[at]));
+            names[at++] = name;
+        } else if (stored < n) {
+            TL_TRY(tl_bind__column(b, stored, table->row_type->fields[stored].type, NULL, &exprs[at]));
+            names[at++] = table->row_type->fields[stored++].name;
+        }
+    }
+    return tl_bind__project(b, *plan, exprs, names, at, plan);
+}
+
 static tl_status add_stored_definitions(tl_binder *b, const tl_sql_table *table, tl_plan **plan)
 {
     const tl_options *options = &tl_table_schema_of(table->table)->options;
-    int32_t n = table->row_type->n_fields, computed = 0;
-    const char *names[64], *texts[64];
-    for (int32_t i = 0; i < n + 64 && computed < 64; i++) {
-        char key[64];
-        snprintf(key, sizeof key, "schema.%d.expr", (int)i);
-        const char *text = tl_options_get(options, key);
-        snprintf(key, sizeof key, "schema.%d.name", (int)i);
-        const char *name = tl_options_get(options, key);
-        if (text == NULL || name == NULL)
-            continue;
-        names[computed] = name;
-        texts[computed++] = text;
-    }
-    if (computed > 0) {
-        int32_t total = n + computed;
-        tl_expr **exprs = tl_arena_alloc(b->arena, (size_t)total * sizeof *exprs);
-        const char **all = tl_arena_alloc(b->arena, (size_t)total * sizeof *all);
-        BIND_ALLOC(b, exprs);
-        BIND_ALLOC(b, all);
-        for (int32_t i = 0; i < n; i++) {
-            all[i] = table->row_type->fields[i].name;
-            TL_TRY(tl_bind__column(b, i, table->row_type->fields[i].type, NULL, &exprs[i]));
-        }
-        for (int32_t i = 0; i < computed; i++) {
-            const tl_ast *ast;
-            TL_TRY(tl_error_wrap(b->err, tl_sql__parse_expr(b->arena, texts[i], strlen(texts[i]), &ast, b->err), "computed column '%s'", names[i]));
-            all[n + i] = names[i];
-            TL_TRY(bind_over(b, *plan, ast, &exprs[n + i]));
-        }
-        TL_TRY(tl_bind__project(b, *plan, exprs, all, total, plan));
-    }
+    int32_t computed = tl_bind__stored_computed(table);
+    if (computed > 0)
+        TL_TRY(add_stored_computed(b, table, computed, plan));
     const char *rowtime = tl_options_get(options, "schema.watermark.rowtime"), *strategy = tl_options_get(options, "schema.watermark.strategy.expr");
     if (rowtime == NULL || strategy == NULL)
         return TL_OK;

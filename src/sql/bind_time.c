@@ -173,6 +173,19 @@ static tl_status interval_literal(tl_binder *b, const tl_ast *ast, tl_expr **out
     return fixed_literal(b, is_months ? &tl_sql__interval_months_not_null : &tl_sql__interval_ms_not_null, sign * (is_months ? months : millis), ast, out);
 }
 
+/** (a - b) DAY and the like. */
+static tl_status distance(tl_binder *b, const tl_ast *ast, tl_expr **out)
+{
+    const tl_ast *minus = ast->kid[0];
+    if (minus->kind != AST_BINARY || strcmp(minus->text, "-") != 0)
+        return BIND_ERROR(b, ast, "Illegal expression. Was expecting \"(DATETIME - DATETIME) INTERVALQUALIFIER\"");
+    tl_expr *args[2];
+    TL_TRY(tl_bind__expr(b, minus->kid[0], &args[0]));
+    TL_TRY(tl_bind__expr(b, minus->kid[1], &args[1]));
+    bool is_months = units[find_unit(ast->kid[1]->text)].months != 0;
+    return tl_bind__function(b, is_months ? "$DISTANCE_MONTHS" : "$DISTANCE_MS", args, 2, ast, out);
+}
+
 tl_status tl_bind__temporal_literal(tl_binder *b, const tl_ast *ast, tl_expr **out)
 {
     switch (ast->kind) {
@@ -182,9 +195,52 @@ tl_status tl_bind__temporal_literal(tl_binder *b, const tl_ast *ast, tl_expr **o
         return time_literal(b, ast, out);
     case AST_TIMESTAMP:
         return timestamp_literal(b, ast, out);
+    case AST_DISTANCE:
+        return distance(b, ast, out);
     default:
         return interval_literal(b, ast, out);
     }
+}
+
+/** The unit of an interval as written with one unit only, -1 if it is none: what it is cast to a number by. */
+static int single_unit(const tl_ast *ast)
+{
+    if (ast->kind == AST_INTERVAL && ast->kid[1] == NULL)
+        return find_unit(ast->kid[0]->text);
+    return ast->kind == AST_DISTANCE && ast->kid[2] == NULL ? find_unit(ast->kid[1]->text) : -1;
+}
+
+tl_status tl_bind__interval_cast(tl_binder *b, const tl_ast *ast, tl_expr *e, tl_expr **out)
+{
+    const tl_ast *to = ast->kid[1];
+    *out = NULL;
+    if (tl_sql__is_interval(e->type)) { /* a number of its units */
+        int unit = single_unit(ast->kid[0]);
+        const tl_type *type, *wide;
+        TL_TRY(tl_bind__ast_type(b, to, &type));
+        if (unit < 0 || (type->kind != TL_INT && type->kind != TL_BIGINT && type->kind != TL_DECIMAL))
+            return TL_OK;
+        tl_expr *args[2] = {e, NULL};
+        TL_TRY(tl_bind__simple_type(b, TL_BIGINT, false, 0, 0, &wide));
+        TL_TRY(fixed_literal(b, wide, units[unit].months != 0 ? units[unit].months : units[unit].millis, ast, &args[1]));
+        TL_TRY(tl_bind__function(b, "$INTERVAL_UNITS", args, 2, ast, out));
+        return tl_bind__cast(b, *out, type, /* is_try= */ false, out);
+    }
+    if (strcmp(to->text, "INTERVAL") != 0 || to->kid[1] == NULL || tl_ast_count(to->kid[1]) != 1 || !tl_sql__is_integer(e->type))
+        return TL_OK;
+    int unit = find_unit(tl_ast_first(to->kid[1])->text);
+    if (unit < 0)
+        return TL_OK;
+    /* Flink: a constant counts units, a column what an interval is stored in (milliseconds, months). */
+    bool is_months = units[unit].months != 0;
+    int64_t one = e->kind != TL_EXPR_LITERAL ? 1 : is_months ? units[unit].months : units[unit].millis;
+    const tl_type *wide;
+    tl_expr *args[2];
+    TL_TRY(tl_bind__simple_type(b, TL_BIGINT, e->type->nullable, 0, 0, &wide));
+    TL_TRY(fixed_literal(b, is_months ? (e->type->nullable ? &tl_sql__interval_months : &tl_sql__interval_months_not_null)
+                                      : (e->type->nullable ? &tl_sql__interval_ms : &tl_sql__interval_ms_not_null), one, ast, &args[0]));
+    TL_TRY(tl_bind__coerce(b, e, wide, &args[1]));
+    return tl_bind__function(b, "$INTERVAL_TIMES", args, 2, ast, out);
 }
 
 tl_status tl_bind__constant_interval_ms(tl_binder *b, const tl_ast *ast, const char *what, int64_t *out)

@@ -2,6 +2,7 @@
  * Commands: what is carried out at once and gives at most a small table of text. DDL is in ddl.c, ALTER TABLE in alter.c,
  * procedures in procedures.c.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -124,6 +125,19 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/** LIKE, or ILIKE: of ASCII letters the case does not count. Names and patterns of a SHOW are short; what is longer is compared as it is. */
+static bool like_pattern(const char *name, const char *pattern, bool any_case)
+{
+    char lower[2][512];
+    const char *texts[2] = {name, pattern};
+    if (!any_case || strlen(name) >= sizeof lower[0] || strlen(pattern) >= sizeof lower[1])
+        return tl_sql__like(name, pattern);
+    for (int t = 0; t < 2; t++)
+        for (size_t i = 0; i <= strlen(texts[t]); i++)
+            lower[t][i] = (char)tolower((unsigned char)texts[t][i]);
+    return tl_sql__like(lower[0], lower[1]);
+}
+
 /** Names as rows of one column, sorted, filtered by LIKE of a SHOW. */
 static tl_status names_result(const char *column, const char **names, size_t n, const tl_ast *show, tl_reader **out, tl_error *err)
 {
@@ -136,7 +150,7 @@ static tl_status names_result(const char *column, const char **names, size_t n, 
     for (size_t i = 0; i < n; i++) {
         if (i > 0 && strcmp(names[i], names[i - 1]) == 0)
             continue;
-        if (pattern == NULL || tl_sql__like(names[i], pattern->text) != negated)
+        if (pattern == NULL || like_pattern(names[i], pattern->text, (show->flags & AST_F_ANY_CASE) != 0) != negated)
             TL_TRY(tl_result__add(&r, &names[i], err));
     }
     return tl_result__finish(&r, out, err);
@@ -243,8 +257,13 @@ static tl_status show_functions(tl_binder *b, const tl_ast *ast, tl_reader **out
     size_t k = 0;
     for (size_t i = 0; i < n; i++) {
         const char *name = tl_fn_at(i)->name;
-        if ((name[0] >= 'A' && name[0] <= 'Z') && strchr(name, ' ') == NULL)
-            names[k++] = name;
+        if (name[0] < 'A' || name[0] > 'Z' || strchr(name, ' ') != NULL)
+            continue;
+        char *lower = tl_arena_strdup(b->arena, name); /* as Flink shows its own */
+        BIND_ALLOC(b, lower);
+        for (char *p = lower; *p != '\0'; p++)
+            *p = (char)tolower((unsigned char)*p);
+        names[k++] = lower;
     }
     return names_result("function name", names, k, ast, out, b->err);
 }
@@ -294,6 +313,17 @@ static tl_status show_partitions(tl_binder *b, const tl_ast *ast, tl_reader **ou
     return tl_result__finish(&r, out, b->err);
 }
 
+static tl_status show_full_modules(tl_binder *b, tl_reader **out)
+{
+    static const char *const names[] = {"module name", "used"};
+    static const char *const cells[] = {"core", "TRUE"};
+    TL_CLEANUP(tl_result__deinit) tl_result r = {0};
+    TL_TRY(tl_result__init(&r, names, 2, b->err));
+    TL_TRY(tl_result__make_boolean(&r, 1, b->err));
+    TL_TRY(tl_result__add(&r, cells, b->err));
+    return tl_result__finish(&r, out, b->err);
+}
+
 static tl_status run_show(tl_binder *b, const tl_ast *ast, tl_reader **out)
 {
     const char *what = ast->text;
@@ -338,6 +368,8 @@ static tl_status run_show(tl_binder *b, const tl_ast *ast, tl_reader **out)
         return tl_sql__show_create(b, ast, out);
     if (strcmp(what, "MODULES") == 0)
         return tl_result__single("module name", "core", out, b->err);
+    if (strcmp(what, "FULL MODULES") == 0)
+        return show_full_modules(b, out);
     const char *column = "name"; /* USER FUNCTIONS, JOBS, JARS: there are none */
     TL_CLEANUP(tl_result__deinit) tl_result r = {0};
     TL_TRY(tl_result__init(&r, &column, 1, b->err));

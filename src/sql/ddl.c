@@ -576,6 +576,8 @@ static tl_status drop_database(tl_binder *b, const tl_ast *ast)
     const char *db;
     TL_TRY(database_path(b, ast->kid[0], &catalog, &db));
     bool if_exists = (ast->flags & AST_F_IF) != 0, cascade = (ast->flags & AST_F_CASCADE) != 0;
+    if (strcmp(catalog->name, b->session->current_catalog) == 0 && strcmp(db, b->session->current_db) == 0)
+        return BIND_ERROR(b, ast, "Cannot drop a database which is currently in use.");
     if (catalog->lake != NULL) {
         tl_status dropped = tl_catalog_drop_database(catalog->lake, db, if_exists, cascade, b->err);
         TL_TRY(tl_error_wrap(b->err, dropped, "line %d:%d", (int)ast->line, (int)ast->position));
@@ -636,5 +638,7 @@ tl_status tl_sql__drop(tl_binder *b, const tl_ast *ast)
         return drop_catalog(b, ast);
     if (strcmp(ast->text, "DATABASE") == 0)
         return drop_database(b, ast);
+    if (strcmp(ast->text, "FUNCTION") == 0) /* there are none but the built-in ones */
+        return (ast->flags & AST_F_IF) != 0 ? TL_OK : BIND_ERROR(b, ast, "Function %s does not exist.", tl_ast_last_name(ast->kid[0]));
     return drop_table(b, ast);
 }

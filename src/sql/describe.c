@@ -24,7 +24,18 @@ static tl_status type_cell(tl_binder *b, const tl_type *type, const char **out)
     return TL_OK;
 }
 
-static tl_status describe_column(const description *d, const char *name, const tl_type *type, const char *extras, const char *watermark, const char *comment)
+/** The type of a time attribute as Flink shows it: a rowtime only in streaming mode. */
+static tl_status attribute_cell(tl_binder *b, const tl_type *type, uint8_t attr, const char **out)
+{
+    bool proctime = attr == TL_TIME_PROCTIME;
+    if (!proctime && (attr != TL_TIME_ROWTIME || !b->streaming))
+        return type_cell(b, type, out);
+    *out = tl_arena_strf(b->arena, "%s(%d) *%s*", type->kind == TL_TIMESTAMP_LTZ ? "TIMESTAMP_LTZ" : "TIMESTAMP", (int)type->precision, proctime ? "PROCTIME" : "ROWTIME");
+    BIND_ALLOC(b, *out);
+    return TL_OK;
+}
+
+static tl_status describe_column(const description *d, const char *name, const tl_type *type, uint8_t attr, const char *extras, const char *watermark, const char *comment)
 {
     tl_binder *b = d->b;
     const tl_type *nullable;
@@ -40,7 +51,7 @@ static tl_status describe_column(const description *d, const char *name, const t
         BIND_ALLOC(b, key);
     }
     const char *type_text;
-    TL_TRY(type_cell(b, nullable, &type_text));
+    TL_TRY(attribute_cell(b, nullable, attr, &type_text));
     const char *cells[] = {name, type_text, type->nullable ? "TRUE" : "FALSE", key, extras, watermark, comment};
     return tl_result__add(d->rows, cells, b->err);
 }
@@ -77,21 +88,33 @@ static tl_status describe_object(description *d, const tl_sql_object *object)
             extras = tl_arena_strf(b->arena, "METADATA FROM '%s'%s", c->metadata, c->is_virtual ? " VIRTUAL" : "");
         if (c != NULL && object->watermark != NULL && strcmp(tl_ast_last_name(object->watermark_column), c->name) == 0)
             watermark = unparsed(b, object->watermark);
-        TL_TRY(describe_column(d, f->name, f->type, extras, watermark, c != NULL ? c->comment : NULL));
+        TL_TRY(describe_column(d, f->name, f->type, plan->time_attr[i], extras, watermark, c != NULL ? c->comment : NULL));
     }
     return TL_OK;
 }
 
-static tl_status describe_table(description *d, const tl_sql_table *table)
+/** A table of the lake: its stored columns, and among them those that its options define. */
+static tl_status describe_table(description *d, const tl_ast *name, const tl_sql_table *table)
 {
-    if (!tl_table_is_system(table->table)) {
-        const tl_table_schema *schema = tl_table_schema_of(table->table);
-        d->keys = (const char *const *)schema->primary_keys;
-        d->n_keys = schema->n_primary_keys;
-    }
-    for (int32_t i = 0; i < table->row_type->n_fields; i++) {
-        const tl_field *f = &table->row_type->fields[i];
-        TL_TRY(describe_column(d, f->name, f->type, NULL, NULL, f->description));
+    tl_binder *b = d->b;
+    bool system = tl_table_is_system(table->table);
+    const tl_table_schema *schema = tl_table_schema_of(table->table);
+    tl_plan *plan;
+    tl_scope *scope;
+    TL_TRY(tl_bind__table_scan(b, name, NULL, &plan, &scope, NULL));
+    d->keys = system ? NULL : (const char *const *)schema->primary_keys;
+    d->n_keys = system ? 0 : schema->n_primary_keys;
+    const char *rowtime = system ? NULL : tl_options_get(&schema->options, "schema.watermark.rowtime");
+    for (int32_t i = 0; i < plan->type->n_fields; i++) {
+        const tl_field *f = &plan->type->fields[i];
+        int32_t stored = tl_type_field_index(table->row_type, f->name);
+        const char *extras = NULL, *watermark = NULL, *computed;
+        const char *text = system ? NULL : tl_bind__stored_expr(table, i, &computed);
+        if (text != NULL)
+            extras = tl_arena_strf(b->arena, "AS %s", text);
+        if (rowtime != NULL && strcmp(rowtime, f->name) == 0)
+            watermark = tl_options_get(&schema->options, "schema.watermark.strategy.expr");
+        TL_TRY(describe_column(d, f->name, f->type, plan->time_attr[i], extras, watermark, stored >= 0 ? table->row_type->fields[stored].description : NULL));
     }
     return TL_OK;
 }
@@ -108,11 +131,36 @@ static bool has_comments(const tl_sql_object *object, const tl_sql_table *table)
     return false;
 }
 
+/** Name, type and comment of a catalog; EXTENDED: its options, too. */
+static tl_status describe_catalog(tl_binder *b, const tl_ast *at, tl_reader **out)
+{
+    static const char *const names[] = {"info name", "info value"};
+    const tl_sql_catalog *catalog = tl_sql__catalog(b->session, tl_ast_last_name(at->kid[0]));
+    if (catalog == NULL)
+        return TL_AST_ERROR(b->err, TL_E_NOT_FOUND, at, "a catalog with name [%s] does not exist", tl_ast_last_name(at->kid[0]));
+    const char *type = tl_options_get(&catalog->options, "type");
+    TL_CLEANUP(tl_result__deinit) tl_result rows = {0};
+    TL_TRY(tl_result__init(&rows, names, 2, b->err));
+    const char *const head[][2] = {{"name", catalog->name}, {"type", type != NULL ? type : "generic_in_memory"}, {"comment", NULL}};
+    for (size_t i = 0; i < TL_ARRAY_LEN(head); i++)
+        TL_TRY(tl_result__add(&rows, head[i], b->err));
+    for (size_t i = 0; (at->flags & AST_F_ALL) != 0 && i < catalog->options.count; i++) {
+        if (strcmp(catalog->options.keys[i], "type") == 0)
+            continue;
+        const char *cells[] = {tl_arena_strf(b->arena, "option:%s", catalog->options.keys[i]), catalog->options.values[i]};
+        BIND_ALLOC(b, cells[0]);
+        TL_TRY(tl_result__add(&rows, cells, b->err));
+    }
+    return tl_result__finish(&rows, out, b->err);
+}
+
 tl_status tl_sql__describe(tl_binder *b, const tl_ast *name, const tl_ast *at, tl_reader **out)
 {
     static const char *const names[] = {"name", "type", "null", "key", "extras", "watermark", "comment"};
+    if (at->kind == AST_DESCRIBE && strcmp(at->text, "CATALOG") == 0)
+        return describe_catalog(b, at, out);
     if (at->kind == AST_DESCRIBE && strcmp(at->text, "TABLE") != 0)
-        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, at, "DESCRIBE %s is not there", at->text);
+        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, at, "DESCRIBE %s is not there: Flink refuses it, too", at->text);
     tl_sql_table *table;
     tl_sql_object *object;
     TL_TRY(tl_bind__table(b, name, NULL, &table, &object));
@@ -120,7 +168,7 @@ tl_status tl_sql__describe(tl_binder *b, const tl_ast *name, const tl_ast *at, t
     TL_TRY(tl_result__init(&rows, names, has_comments(object, table) ? 7 : 6, b->err));
     TL_TRY(tl_result__make_boolean(&rows, 2, b->err));
     description d = {.rows = &rows, .b = b};
-    TL_TRY(object != NULL ? describe_object(&d, object) : describe_table(&d, table));
+    TL_TRY(object != NULL ? describe_object(&d, object) : describe_table(&d, name, table));
     return tl_result__finish(&rows, out, b->err);
 }
 
@@ -181,11 +229,30 @@ static tl_status append_tail(tl_buf *buf, const char *const *primary, int32_t n_
     return append_options(buf, options);
 }
 
+/** The view's query as it was written (Flink prints it with every name qualified). */
+static tl_status create_view_text(tl_binder *b, const tl_sql_object *o, tl_buf *buf)
+{
+    tl_plan *plan;
+    tl_binder inner = *b;
+    TL_TRY(tl_buf_appendf(buf, "CREATE %sVIEW `%s`.`%s`.`%s`", o->temporary ? "TEMPORARY " : "", o->catalog, o->db, o->name));
+    if (o->names != NULL) {
+        TL_TRY(tl_bind__view(&inner, o, &plan));
+        TL_TRY(tl_buf_append_str(buf, " ("));
+        TL_TRY(append_names(buf, o->names, plan->type->n_fields));
+        TL_TRY(tl_buf_append_str(buf, ")"));
+    }
+    if (o->comment != NULL && o->comment[0] != '\0') {
+        TL_TRY(tl_buf_append_str(buf, " COMMENT "));
+        TL_TRY(append_text(buf, o->comment));
+    }
+    return tl_buf_appendf(buf, " AS\n%s\n", o->text);
+}
+
 static tl_status create_object_text(tl_binder *b, const tl_sql_object *o, tl_buf *buf)
 {
     const char *temporary = o->temporary ? "TEMPORARY " : "";
     if (o->is_view)
-        return tl_buf_appendf(buf, "CREATE %sVIEW `%s`.`%s`.`%s` AS\n%s\n", temporary, o->catalog, o->db, o->name, o->text);
+        return create_view_text(b, o, buf);
     TL_TRY(tl_buf_appendf(buf, "CREATE %sTABLE `%s`.`%s`.`%s` (\n", temporary, o->catalog, o->db, o->name));
     for (int32_t i = 0; i < o->n_columns; i++) {
         const tl_sql_column *c = &o->columns[i];
@@ -211,9 +278,17 @@ static tl_status create_object_text(tl_binder *b, const tl_sql_object *o, tl_buf
 static tl_status create_table_text(const tl_sql_table *t, tl_buf *buf)
 {
     const tl_table_schema *s = tl_table_schema_of(t->table);
+    int32_t total = t->row_type->n_fields + tl_bind__stored_computed(t), stored = 0;
     TL_TRY(tl_buf_appendf(buf, "CREATE TABLE `%s`.`%s`.`%s` (\n", t->catalog, t->db, t->name));
-    for (int32_t i = 0; i < t->row_type->n_fields; i++) {
-        const tl_field *f = &t->row_type->fields[i];
+    for (int32_t i = 0; i < total; i++) {
+        const char *computed, *text = tl_bind__stored_expr(t, i, &computed);
+        if (text != NULL) {
+            TL_TRY(tl_buf_appendf(buf, "%s  `%s` AS %s", i > 0 ? ",\n" : "", computed, text));
+            continue;
+        }
+        if (stored == t->row_type->n_fields)
+            continue;
+        const tl_field *f = &t->row_type->fields[stored++];
         TL_TRY(tl_buf_appendf(buf, "%s  `%s` ", i > 0 ? ",\n" : "", f->name));
         TL_TRY(tl_type_format(f->type, buf));
         if (f->description != NULL) {
@@ -221,6 +296,9 @@ static tl_status create_table_text(const tl_sql_table *t, tl_buf *buf)
             TL_TRY(append_text(buf, f->description));
         }
     }
+    const char *rowtime = tl_options_get(&s->options, "schema.watermark.rowtime"), *strategy = tl_options_get(&s->options, "schema.watermark.strategy.expr");
+    if (rowtime != NULL && strategy != NULL)
+        TL_TRY(tl_buf_appendf(buf, ",\n  WATERMARK FOR `%s` AS %s", rowtime, strategy));
     return append_tail(buf, (const char *const *)s->primary_keys, s->n_primary_keys, (const char *const *)s->partition_keys, s->n_partition_keys, s->comment, &s->options);
 }
 

@@ -211,6 +211,9 @@ static bool parse_plainly(tl_bytes_view text, tl_jtime *time)
     return tl_convert_parse_timestamp(text, &time->millis, &time->nanos);
 }
 
+/** What Flink's TO_DATE with a pattern makes of bad text: the day of the least number of milliseconds, cut to 32 bits: +1705471-09-27. */
+#define BAD_DATE 622191233
+
 /** TO_DATE and TO_TIMESTAMP with a pattern. */
 static tl_status parse_kernel(tl_kernel *k)
 {
@@ -232,7 +235,10 @@ static tl_status parse_kernel(tl_kernel *k)
             time.millis -= time.offset_ms;
         if (!good && !legacy) /* the reference tries the usual form then */
             good = parse_plainly(text, &time);
-        status = put_timestamp(k, i, good, time.millis, time.nanos);
+        if (!good && k->type->kind == TL_DATE)
+            TL_OUT(k, int32_t)[i] = BAD_DATE;
+        else
+            status = put_timestamp(k, i, good, time.millis, time.nanos);
     }
     tl_jformat__free(own);
     return status;

@@ -365,6 +365,44 @@ static tl_status diff_kernel(tl_kernel *k)
     return TL_OK;
 }
 
+/** (a - b) DAY TO SECOND: milliseconds; (a - b) YEAR TO MONTH: whole months. Points of one kind only. */
+static tl_status distance_rule(tl_binder *b, const tl_sql_function *fn, tl_expr **args, int32_t n, const tl_type **out)
+{
+    (void)n;
+    tl_type_kind kind = args[0]->type->kind;
+    if ((kind != TL_DATE && kind != TL_TIME && kind != TL_TIMESTAMP && kind != TL_TIMESTAMP_LTZ) || args[1]->type->kind != kind)
+        return tl_error_set(b->err, TL_E_INVALID, "line %d:%d: Cannot apply '-' to arguments of type '-(<%s>, <%s>, <INTERVAL>)': it needs two points in time of one kind",
+                            (int)args[0]->line, (int)args[0]->position, tl_bind__type_text(b, args[0]->type), tl_bind__type_text(b, args[1]->type));
+    bool nullable = args[0]->type->nullable || args[1]->type->nullable;
+    *out = strcmp(fn->name, "$DISTANCE_MS") == 0 ? (nullable ? &tl_sql__interval_ms : &tl_sql__interval_ms_not_null)
+                                                 : (nullable ? &tl_sql__interval_months : &tl_sql__interval_months_not_null);
+    return TL_OK;
+}
+
+static tl_status distance_kernel(tl_kernel *k)
+{
+    for (int64_t i = 0; i < k->n; i++) {
+        int32_t nanos;
+        if (!tl_kernel_is_valid(k, i))
+            continue;
+        int64_t to = local_ms(k, &k->args[0], i, &nanos), from = local_ms(k, &k->args[1], i, &nanos);
+        if (k->out->phys == TL_PHYS_I32)
+            TL_OUT(k, int32_t)[i] = (int32_t)months_between(to, from);
+        else
+            TL_OUT(k, int64_t)[i] = (int64_t)((uint64_t)to - (uint64_t)from);
+    }
+    return TL_OK;
+}
+
+/** An interval in whole units: its stored number over that of one unit, truncated. */
+static tl_status units_kernel(tl_kernel *k)
+{
+    for (int64_t i = 0; i < k->n; i++)
+        if (tl_kernel_is_valid(k, i))
+            TL_OUT(k, int64_t)[i] = (k->args[0].col->phys == TL_PHYS_I32 ? TL_VEC(&k->args[0], int32_t, i) : TL_VEC(&k->args[0], int64_t, i)) / TL_VEC(&k->args[1], int64_t, i);
+    return TL_OK;
+}
+
 /* ---- now ---- */
 
 static tl_status now_kernel(tl_kernel *k)
@@ -397,6 +435,9 @@ const tl_sql_function tl_fn_times[] = {
     {.name = "CEIL", .args = "ZS", .kernel = round_kernel, .rule = round_rule},
     {.name = "CEIL", .args = "mS", .kernel = round_kernel, .rule = round_rule},
     {.name = "TIMESTAMPDIFF", .args = "SXX", .kernel = diff_kernel, .rule = diff_rule},
+    {.name = "$DISTANCE_MS", .args = "XX", .kernel = distance_kernel, .rule = distance_rule},
+    {.name = "$DISTANCE_MONTHS", .args = "XX", .kernel = distance_kernel, .rule = distance_rule},
+    {.name = "$INTERVAL_UNITS", .args = "XL", .result = "L", .kernel = units_kernel},
     {.name = "NOW", .args = "", .result = "Z3!", .kernel = now_kernel, .flags = TL_FN_NOW},
     {.name = "CURRENT_TIMESTAMP", .args = "", .result = "Z3!", .kernel = now_kernel, .flags = TL_FN_NOW},
     {.name = "CURRENT_ROW_TIMESTAMP", .args = "", .result = "Z3!", .kernel = now_kernel, .flags = TL_FN_NOW},

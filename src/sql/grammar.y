@@ -58,7 +58,7 @@
     JSON_QUERY JSON_VALUE KEY LAST LOCAL METADATA MODIFY MODULES NEXT NULLS OBJECT OF ONLY OPTIONS ORDINALITY OVERLAY
     OVERWRITE OVERWRITING PARTITIONS PARTITIONED PLACING PLAN POSITION PRECEDING PRECISION PRIMARY PROCEDURES RANGE RENAME
     REPLACE RESET RESTRICT RETURNING ROLLUP ROWS SCALAR SHOW STATEMENT SUBSTRING SYMMETRIC SYSTEM_TIME TABLES TEMPORARY
-    TIME TIMESTAMP TRIM TRUNCATE TRY_CAST UNBOUNDED UNCONDITIONAL UNKNOWN UPDATE USE VALUE VARYING VIEW VIEWS VIRTUAL WATERMARK
+    TIME TIMESTAMP DAY HOUR MINUTE SECOND MONTH YEAR ILIKE SYSTEM TRIM TRUNCATE TRY_CAST UNBOUNDED UNCONDITIONAL UNKNOWN UPDATE USE VALUE VARYING VIEW VIEWS VIRTUAL WATERMARK
     WATERMARKS WITHIN WITHOUT WRAPPER ZONE ABSENT LEADING TRAILING BOTH MULTISET USER ROW MAP ARRAY UNNEST LATERAL.
 
 %left OR.
@@ -235,7 +235,16 @@ primary(A) ::= INTERVAL(T) MINUS STRING(S) unit(U) TO unit(V).
 unit(A) ::= id(I). [OR] { A = I; }
 unit(A) ::= id(I) LP numbers RP. { A = I; }
 primary(A) ::= paren(Q). [OR] { A = NODE_AT(AST_SUBQUERY, Q, .kid = {Q}); }
-primary(A) ::= LP expr(E) RP. { A = tl_sql__flag(p, E, AST_F_PAREN); }
+primary(A) ::= LP expr(E) RP. [OR] { A = tl_sql__flag(p, E, AST_F_PAREN); }
+/* (a - b) DAY: the distance of two points in time. The unit is a word of its own here, so that it isn't taken for an alias. */
+primary(A) ::= LP(T) expr(E) RP time_unit(U). [OR] { A = NODE(AST_DISTANCE, T, .kid = {E, U}); }
+primary(A) ::= LP(T) expr(E) RP time_unit(U) TO time_unit(V). { A = NODE(AST_DISTANCE, T, .kid = {E, U, V}); }
+time_unit(A) ::= DAY(T). { A = NODE(AST_ID, T, .text = "DAY"); }
+time_unit(A) ::= HOUR(T). { A = NODE(AST_ID, T, .text = "HOUR"); }
+time_unit(A) ::= MINUTE(T). { A = NODE(AST_ID, T, .text = "MINUTE"); }
+time_unit(A) ::= SECOND(T). { A = NODE(AST_ID, T, .text = "SECOND"); }
+time_unit(A) ::= MONTH(T). { A = NODE(AST_ID, T, .text = "MONTH"); }
+time_unit(A) ::= YEAR(T). { A = NODE(AST_ID, T, .text = "YEAR"); }
 primary(A) ::= LP(T) expr(E) COMMA exprs(L) RP. { A = NODE(AST_ROW, T, .kid = {tl_sql__prepend(p, E, L)}); }
 primary(A) ::= ROW(T) LP exprs_opt(L) RP. { A = NODE(AST_ROW, T, .kid = {L}); }
 primary(A) ::= ARRAY(T) LBRACKET exprs_opt(L) RBRACKET. { A = NODE(AST_ARRAY, T, .kid = {L}); }
@@ -617,6 +626,11 @@ cascade_opt(A) ::= RESTRICT. { A = 0; }
 cascade_opt(A) ::= CASCADE. { A = AST_F_CASCADE; }
 statement(A) ::= DROP(T) temporary_opt(F) drop_kind(K) if_exists(G) name(N) cascade_opt(C). { A = NODE(AST_DROP, T, .text = K, .flags = F | G | C, .kid = {N}); }
 
+statement(A) ::= DROP(T) function_scope FUNCTION if_exists(G) name(N). { A = NODE(AST_DROP, T, .text = "FUNCTION", .flags = G, .kid = {N}); }
+function_scope ::= .
+function_scope ::= TEMPORARY.
+function_scope ::= TEMPORARY SYSTEM.
+
 statement(A) ::= USE(T) name(N). { A = NODE(AST_USE, T, .text = "DATABASE", .kid = {N}); }
 statement(A) ::= USE(T) CATALOG name(N). { A = NODE(AST_USE, T, .text = "CATALOG", .kid = {N}); }
 statement(A) ::= USE(T) MODULES ids. { A = NODE(AST_USE, T, .text = "MODULES"); }
@@ -634,6 +648,7 @@ show_kind(A) ::= FUNCTIONS. { A = "FUNCTIONS"; }
 show_kind(A) ::= USER FUNCTIONS. { A = "USER FUNCTIONS"; }
 show_kind(A) ::= PROCEDURES. { A = "PROCEDURES"; }
 show_kind(A) ::= MODULES. { A = "MODULES"; }
+show_kind(A) ::= FULL MODULES. { A = "FULL MODULES"; }
 show_kind(A) ::= JOBS. { A = "JOBS"; }
 show_kind(A) ::= JARS. { A = "JARS"; }
 show_from(A) ::= . { A = NULL; }
@@ -642,6 +657,8 @@ show_from(A) ::= IN name(N). { A = N; }
 like_pattern(A) ::= . { A = NULL; }
 like_pattern(A) ::= LIKE string(S). { A = S; }
 like_pattern(A) ::= NOT LIKE string(S). { A = tl_sql__flag(p, S, AST_F_NOT); }
+like_pattern(A) ::= ILIKE string(S). { A = tl_sql__flag(p, S, AST_F_ANY_CASE); }
+like_pattern(A) ::= NOT ILIKE string(S). { A = tl_sql__flag(p, S, AST_F_NOT | AST_F_ANY_CASE); }
 statement(A) ::= SHOW(T) CREATE TABLE name(N). { A = NODE(AST_SHOW, T, .text = "CREATE TABLE", .kid = {N}); }
 statement(A) ::= SHOW(T) CREATE VIEW name(N). { A = NODE(AST_SHOW, T, .text = "CREATE VIEW", .kid = {N}); }
 statement(A) ::= SHOW(T) CREATE CATALOG name(N). { A = NODE(AST_SHOW, T, .text = "CREATE CATALOG", .kid = {N}); }
@@ -650,10 +667,11 @@ statement(A) ::= SHOW(T) PARTITIONS name(N). { A = NODE(AST_SHOW, T, .text = "PA
 describe(A) ::= DESCRIBE(T). { A = T; }
 describe(A) ::= DESC(T). { A = T; }
 statement(A) ::= describe(T) extended_opt name(N). { A = NODE(AST_DESCRIBE, T, .text = "TABLE", .kid = {N}); }
-statement(A) ::= describe(T) CATALOG extended_opt name(N). { A = NODE(AST_DESCRIBE, T, .text = "CATALOG", .kid = {N}); }
+statement(A) ::= describe(T) CATALOG extended_opt(F) name(N). { A = NODE(AST_DESCRIBE, T, .text = "CATALOG", .flags = F, .kid = {N}); }
 statement(A) ::= describe(T) DATABASE extended_opt name(N). { A = NODE(AST_DESCRIBE, T, .text = "DATABASE", .kid = {N}); }
-extended_opt ::= .
-extended_opt ::= EXTENDED.
+%type extended_opt {uint32_t}
+extended_opt(A) ::= . { A = 0; }
+extended_opt(A) ::= EXTENDED. { A = AST_F_ALL; }
 statement(A) ::= EXPLAIN(T) explain_mode statement(S). { A = NODE(AST_EXPLAIN, T, .kid = {S}); }
 explain_mode ::= .
 explain_mode ::= PLAN FOR.

@@ -195,6 +195,12 @@ static tl_status unparse(const tl_ast *ast, tl_buf *out)
         return put_literal(out, "TIMESTAMP ", ast);
     case AST_INTERVAL:
         return put_interval(out, ast);
+    case AST_DISTANCE:
+        TL_TRY(put(out, "("));
+        TL_TRY(tl_sql__unparse(ast->kid[0], out));
+        TL_TRY(put(out, ") "));
+        TL_TRY(put(out, ast->kid[1]->text));
+        return ast->kid[2] == NULL ? TL_OK : tl_buf_appendf(out, " TO %s", ast->kid[2]->text);
     case AST_UNARY:
     case AST_BINARY:
         return put_operator(out, ast);
