@@ -360,6 +360,19 @@ TIDELAKE_API tl_status tidelake_fsck(tidelake_table *table, int all_snapshots, c
  * {"hints":["LATEST"],"orphans":["data/file",…],"bytes":N}, paths in the table's folder; tidelake_free().
  */
 TIDELAKE_API tl_status tidelake_repair(tidelake_table *table, int64_t older_than_ms, int dry_run, char **report_json, tl_error *err);
+typedef struct tidelake_clone_options {
+    size_t struct_bytes;
+    const char *where;  /* only rows that pass, as in tidelake_read_options; NULL: all */
+    int meta_only;      /* the table without rows */
+    int skip_existing;  /* a target that is there is left alone; otherwise its rows are replaced */
+} tidelake_clone_options;
+#define TIDELAKE_CLONE_INIT {sizeof(tidelake_clone_options), NULL, 0, 0}
+/**
+ * The latest snapshot of a table as the table "DB.TABLE" of a lake, the same one or another. Files are copied as they are; into a table that
+ * is there, and with `where`, rows are read and written. *skipped (may be NULL): the target was there and left alone.
+ */
+TIDELAKE_API tl_status tidelake_clone(tidelake_table *table, tidelake_lake *to, const char *name, const tidelake_clone_options *options,
+                                      int *skipped, tl_error *err);
 /** The newest snapshot: id (0 if there is none), kind and records; for reports. `kind` may be NULL. */
 TIDELAKE_API tl_status tidelake_latest(tidelake_table *table, int64_t *snapshot_id, const char **kind, int64_t *records,
                                        tl_error *err);

@@ -302,3 +302,27 @@ tl_status tidelake_parse_duration(const char *text, int64_t *ms, tl_error *err)
 {
     return parse_iso_duration(text, ms) ? TL_OK : tl_parse_duration_ms(text, ms, err);
 }
+
+/* ---- clone ---- */
+
+tl_status tidelake_clone(tidelake_table *table, tidelake_lake *to, const char *name, const tidelake_clone_options *options, int *skipped,
+                         tl_error *err)
+{
+    TL_CLEANUP(tl_freep) char *db = NULL;
+    TL_CLEANUP(tl_freep) char *target = NULL;
+    TL_CLEANUP(tl_predicate_freep) tl_predicate *predicate = NULL;
+    tl_clone_result result;
+    TL_TRY(tl_api__split_name(name, &db, &target, err));
+    if (TL_API_HAS(options, where) && options->where != NULL)
+        TL_TRY(tl_api__parse_where(options->where, tl_table_row_type(table->table), &predicate, err));
+    const tl_clone_spec spec = {.to = to->catalog,
+                                .db = db,
+                                .name = target,
+                                .predicate = predicate,
+                                .meta_only = TL_API_HAS(options, meta_only) && options->meta_only != 0,
+                                .skip_existing = TL_API_HAS(options, skip_existing) && options->skip_existing != 0};
+    TL_TRY(tl_api__in_table(table, tl_table_clone(table->table, &spec, &result, err), err));
+    if (skipped != NULL)
+        *skipped = result.skipped;
+    return TL_OK;
+}

@@ -158,6 +158,7 @@ int cmd_read(const cli_args *args);
 int cmd_changelog(const cli_args *args);
 int cmd_files(const cli_args *args);
 int cmd_import(const cli_args *args);
+int cmd_clone(const cli_args *args);
 int cmd_delete(const cli_args *args);
 int cmd_compact(const cli_args *args);
 int cmd_analyze(const cli_args *args);

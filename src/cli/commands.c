@@ -89,6 +89,12 @@ static const cli_option tag_options[] = {
 };
 static const cli_option branch_options[] = {{"tag", CLI_VALUE, "NAME", "begin with the table as of a tag (default: empty)"}, END};
 static const cli_option commit_options[] = {{"commit-user", CLI_VALUE, "NAME", "who commits (default: a random name)"}, END};
+static const cli_option clone_options[] = {
+    {"where", CLI_VALUE, "FILTER", "only rows that pass (they are read and written)"},
+    {"meta-only", CLI_FLAG, "", "the tables without their rows"},
+    {"skip-existing", CLI_FLAG, "", "leave tables alone that are there (default: replace their rows)"},
+    END,
+};
 static const cli_option fsck_options[] = {{"all", CLI_FLAG, "", "check every snapshot, not only the latest"},
                                           {"repair", CLI_FLAG, "", "before that, mend hints and remove files that nothing refers to"},
                                           {"orphans", CLI_FLAG, "", "only tell what --repair would do"},
@@ -218,6 +224,13 @@ const cli_command cli_commands[] = {
     {"drop-partition", care_group, "DB.TABLE PARTITION...", 2, -1, "remove partitions",
      "A partition is a JSON object; one that leaves keys out names all partitions that have its values.",
      "  tidelake drop-partition db.days '{\"dt\":\"2024-05-01\"}' '{\"dt\":\"2024-05-02\"}'", commit_options, cmd_drop_partition},
+    {"clone", care_group, "DB[.TABLE] WAREHOUSE [NAME]", 2, 3, "copy the latest snapshot of a table, or of each in a database, to a warehouse",
+     "Files are copied as they are: buckets, levels and deletion vectors stay what they were. Older snapshots, tags and branches do not\n"
+     "come along. In a table that is there the rows are replaced, of a partitioned one in the partitions that get some.",
+     "  tidelake clone db.t /tmp/lake copy.t\n"
+     "  tidelake clone db /tmp/other-lake\n"
+     "  tidelake clone db.days /tmp/other-lake --where '[\"=\",\"dt\",\"2024-05-01\"]'",
+     clone_options, cmd_clone},
     {"fsck", care_group, "DB.TABLE", 1, 1, "check a table to the bottom",
      "Reads every manifest and file; exit status 1 if there is a problem.", "  tidelake fsck db.t --all\n  tidelake fsck db.t --repair --older-than '2 d'", fsck_options, cmd_fsck},
 

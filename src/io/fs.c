@@ -273,6 +273,41 @@ tl_status tl_fs_sync_dir(tl_fs *fs, const char *path, tl_error *err)
     return fs->ops->sync_dir(fs, path, err);
 }
 
+/* ---- copy ---- */
+
+static tl_status copy_bytes(tl_file *in, int64_t bytes, tl_file *out, tl_error *err)
+{
+    const size_t piece = (size_t)1 << 20;
+    TL_CLEANUP(tl_freep) uint8_t *buf = tl_alloc(piece);
+    if (buf == NULL)
+        return tl_nomem(err, "copy");
+    for (int64_t at = 0; at < bytes;) {
+        size_t n = (size_t)TL_MIN((int64_t)piece, bytes - at);
+        TL_TRY(tl_file_read_at(in, at, buf, n, err));
+        TL_TRY(tl_file_write(out, buf, n, err));
+        at += (int64_t)n;
+    }
+    return TL_OK;
+}
+
+tl_status tl_fs_copy(tl_fs *from_fs, const char *from, tl_fs *to_fs, const char *to, tl_error *err)
+{
+    tl_file *in = NULL, *out = NULL;
+    int64_t bytes = 0;
+    TL_TRY(tl_fs_open_read(from_fs, from, &in, err));
+    tl_status status = tl_file_size(in, &bytes, err);
+    if (status == TL_OK)
+        status = tl_fs_create(to_fs, to, &out, err);
+    if (status == TL_OK)
+        status = copy_bytes(in, bytes, out, err);
+    if (status == TL_OK)
+        status = tl_file_finish(out, err);
+    else
+        (void)tl_file_close(out, NULL); /* the failure is told already */
+    (void)tl_file_close(in, NULL);      /* was only read */
+    return status;
+}
+
 /* ---- paths ---- */
 
 char *tl_path_join(const char *a, const char *b)

@@ -96,6 +96,8 @@ const uint8_t *tl_file_map(tl_file *file, int64_t *bytes);
 
 /** Whole file of at most `bytes_max` bytes (TL_E_LIMIT above). */
 tl_status tl_fs_read_all(tl_fs *fs, const char *path, int64_t bytes_max, tl_bytes *out, tl_error *err);
+/** Copy a file, into another file system perhaps; finished as tl_file_finish() says. TL_E_EXISTS. */
+tl_status tl_fs_copy(tl_fs *from_fs, const char *from, tl_fs *to_fs, const char *to, tl_error *err);
 /**
  * Write to `.NAME.UUID.tmp` beside it, flush (this and all finished files), then rename and sync the folder; TL_E_EXISTS if it
  * exists and !replace. Java: FileIO#tryToWriteAtomic.

@@ -266,6 +266,27 @@ typedef struct tl_import_result {
  */
 tl_status tl_table_import(tl_table *table, const tl_import_spec *spec, tl_import_result *out, tl_error *err);
 
+/* ---- clone (clone.c) ---- */
+
+typedef struct tl_clone_spec {
+    tl_catalog *to; /* the source's or another one */
+    const char *db, *name;
+    const tl_predicate *predicate; /* bound to the source's row type: only rows that pass; NULL: all */
+    bool meta_only;                /* the table without rows */
+    bool skip_existing;            /* a target that is there is left alone; otherwise its rows (of the partitions that get some) are replaced */
+} tl_clone_spec;
+typedef struct tl_clone_result {
+    bool skipped;
+    int64_t files, bytes; /* copied as they are */
+    int64_t rows;         /* written: where a target was there, or with a predicate */
+} tl_clone_result;
+/**
+ * The latest snapshot of a table as a table of its own: schemas, manifests, data and index files are copied as they are, and the snapshot
+ * keeps its number; older snapshots, changelogs, tags, branches and consumers do not come along. Into a table that is there, and with a
+ * predicate, rows are read and written. Java: CloneAction (whose rows are always read and written, keyed tables becoming postponed ones).
+ */
+tl_status tl_table_clone(tl_table *from, const tl_clone_spec *spec, tl_clone_result *out, tl_error *err);
+
 /* ---- maintenance ---- */
 
 /** A compaction job of its own: keyed buckets (full: everything to the top), small files of append tables; commits. */

@@ -59,7 +59,7 @@ def run(program, world, example):
         folder = scratch + "/world"
         shutil.copytree(world, folder)
         follows = "--follow" in example
-        script = "set -euo pipefail\n" + example.replace("/tmp/lake", folder + "/lake")
+        script = "set -euo pipefail\n" + example.replace("/tmp/lake", folder + "/lake").replace("/tmp/other-lake", folder + "/other-lake")
         try:
             done = subprocess.run(["bash", "-c", script], cwd=folder, env=environment(program, folder), capture_output=True, text=True,
                                   stdin=subprocess.DEVNULL, timeout=1 if follows else 60)
