@@ -9,14 +9,28 @@ static bool keeps_one(const tl_acc_calls *calls, const tl_agg_call *call)
     return calls->insert_only && (call->kind == TL_AGG_MIN || call->kind == TL_AGG_MAX || call->kind == TL_AGG_FIRST_VALUE || call->kind == TL_AGG_LAST_VALUE);
 }
 
+/* Whether a call only has to know which values there are. */
+static bool needs_set(const tl_agg_call *call)
+{
+    return call->distinct && (call->kind == TL_AGG_COUNT || call->kind == TL_AGG_SUM);
+}
+
 static bool needs_values(const tl_agg_call *call)
 {
-    switch (call->kind) {
-    case TL_AGG_COUNT:
-    case TL_AGG_SUM:
-        return call->distinct;
+    return call->kind < TL_AGG_GROUPING && call->kind != TL_AGG_COUNT && call->kind != TL_AGG_SUM;
+}
+
+/* Types whose values are whole numbers of at most 64 bits in a column. */
+static bool is_whole(const tl_column *col)
+{
+    switch (col->phys) {
+    case TL_PHYS_I8:
+    case TL_PHYS_I16:
+    case TL_PHYS_I32:
+    case TL_PHYS_I64:
+        return true;
     default:
-        return call->kind < TL_AGG_GROUPING;
+        return false;
     }
 }
 
@@ -31,6 +45,7 @@ void tl_acc_deinit(const tl_acc_calls *calls, tl_accumulator *accs)
 {
     for (int32_t i = 0; i < calls->n; i++) {
         tl_value_bag_deinit(&accs[i].bag);
+        tl_value_set_deinit(&accs[i].set);
         tl_bytes_deinit(&accs[i].order);
         tl_bytes_deinit(&accs[i].row);
     }
@@ -179,7 +194,8 @@ struct tl_acc_input {
     const tl_column *arg; /* NULL: COUNT(*) */
     const tl_column *second;
     const tl_column *filter;
-    tl_keys *order;       /* where values are kept */
+    bool is_number;       /* a set of `arg` is one of whole numbers */
+    tl_keys *order;       /* where values are kept; of a set: their bytes, NULL for numbers */
     tl_buf rows;
     int64_t *row_starts;
 };
@@ -237,10 +253,25 @@ static void add_number(const tl_agg_call *call, tl_accumulator *acc, const tl_co
         acc->whole += delta * whole_of(arg, i);
 }
 
+static tl_status add_to_set(const tl_acc_calls *calls, tl_accumulator *acc, const tl_acc_input *in, int64_t i, int64_t delta, bool *was, bool *now)
+{
+    if (in->is_number)
+        return tl_value_set_add_number(&acc->set, (uint64_t)tl_col_integer(in->arg, i), delta, !calls->insert_only, was, now);
+    tl_key_space space;
+    return tl_value_set_add_bytes(&acc->set, tl_stream__key(in->order, i, &space), delta, !calls->insert_only, was, now);
+}
+
 static tl_status accumulate(const tl_acc_calls *calls, const tl_agg_call *call, tl_accumulator *acc, const tl_acc_input *in, int64_t i, int64_t delta)
 {
     if (call->kind >= TL_AGG_GROUPING || !counts(call, in, i))
         return TL_OK;
+    if (needs_set(call)) {
+        bool was, now;
+        TL_TRY(add_to_set(calls, acc, in, i, delta, &was, &now));
+        if (was != now)
+            add_number(call, acc, in->arg, i, delta);
+        return TL_OK;
+    }
     if (in->row_starts == NULL) {
         add_number(call, acc, in->arg, i, delta);
         return TL_OK;
@@ -285,9 +316,12 @@ static tl_status prepare_input(const tl_agg_call *call, const tl_batch *batch, t
         in->second = batch->cols[call->args[1]];
     if (call->filter >= 0)
         in->filter = batch->cols[call->filter];
+    const tl_column *cols[2] = {in->arg, in->second};
+    in->is_number = call->n_args == 1 && is_whole(in->arg);
+    if (needs_set(call) && !in->is_number)
+        return tl_keys_create(cols, call->n_args, batch->n_rows, &in->order, err);
     if (!needs_values(call))
         return TL_OK;
-    const tl_column *cols[2] = {in->arg, in->second};
     in->row_starts = tl_alloc(sizeof *in->row_starts * (size_t)(batch->n_rows + 1));
     if (in->row_starts == NULL)
         return tl_nomem(err, "aggregate");

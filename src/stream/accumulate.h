@@ -1,14 +1,15 @@
 /*
  * Accumulators: what an aggregate call keeps of the rows that it has seen, for groups, windows and OVER. Private to stream/.
  *
- * COUNT and SUM keep a number. Over rows that only come, MIN, MAX, FIRST_VALUE and LAST_VALUE keep one value; in all other cases
+ * COUNT and SUM keep a number, with DISTINCT the values' set (value_set.h), too. Over rows that only come, MIN, MAX, FIRST_VALUE and LAST_VALUE keep one value; in all other cases
  * the values are kept (value_bag.h), because a retraction may take any of them back, or because the result is made of all.
  */
 #ifndef TL_STREAM_ACCUMULATE_H
 #define TL_STREAM_ACCUMULATE_H
 
-#include "stream/value_bag.h"
 #include "stream/op.h"
+#include "stream/value_bag.h"
+#include "stream/value_set.h"
 #include "types/key.h"
 
 typedef struct tl_accumulator {
@@ -16,6 +17,7 @@ typedef struct tl_accumulator {
     tl_i128 whole;  /* SUM of whole numbers and decimals; GROUPING: its value */
     double real;    /* SUM of FLOAT and DOUBLE */
     tl_value_bag bag;
+    tl_value_set set; /* COUNT and SUM of DISTINCT: the different values */
     tl_bytes order, row; /* the one value */
 } tl_accumulator;
 

@@ -7,6 +7,7 @@
 #include "stream/time_heap.h"
 #include "stream/time_list.h"
 #include "stream/value_bag.h"
+#include "stream/value_set.h"
 #include "support/test.h"
 
 static const tl_type *row_type(void)
@@ -267,6 +268,42 @@ static void ordered_bags_remember_each_arrival(void **state)
     tl_value_bag_deinit(&bag);
 }
 
+/* Numbers and texts side by side against counts in an array; what comes is taken back later, in the end all of it. */
+static void sets_know_which_values_are_there(void **state)
+{
+    (void)state;
+    enum { VALUES = 500 };
+    uint64_t rnd = test_seed(48);
+    tl_value_set numbers = {0}, texts = {0}, only_added = {0};
+    int64_t model[VALUES] = {0};
+    bool ever[VALUES] = {false};
+    for (int round = 0; round < 60000; round++) {
+        size_t v = (size_t)(test_random(&rnd) % VALUES);
+        int64_t delta = round > 40000 ? (model[v] > 0 ? -1 : model[v] < 0) : test_random(&rnd) % 2 == 0 ? 1 : -1;
+        bool was, now, text_was, text_now, added_was, added_now;
+        char text[32];
+        int len = snprintf(text, sizeof text, v == 1 ? "" : "value %zu", v);
+        if (delta == 0)
+            continue;
+        assert_int_equal(tl_value_set_add_number(&numbers, v * UINT64_C(0x100000001), delta, true, &was, &now), TL_OK);
+        assert_int_equal(tl_value_set_add_bytes(&texts, (tl_bytes_view){(const uint8_t *)text, (size_t)len}, delta, true, &text_was, &text_now), TL_OK);
+        assert_int_equal(tl_value_set_add_number(&only_added, v, 1, false, &added_was, &added_now), TL_OK);
+        assert_true(was == (model[v] > 0) && text_was == was && added_was == ever[v]);
+        model[v] += delta;
+        ever[v] = true;
+        assert_true(now == (model[v] > 0) && text_now == now && added_now);
+    }
+    size_t there = 0;
+    for (size_t v = 0; v < VALUES; v++)
+        there += model[v] != 0;
+    assert_int_equal(texts.n, there);
+    assert_int_equal(numbers.n + (model[0] != 0), there);
+    assert_true(texts.bytes.len < 64 * 1024); /* the room of what went is used again */
+    tl_value_set_deinit(&numbers);
+    tl_value_set_deinit(&texts);
+    tl_value_set_deinit(&only_added);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +311,7 @@ int main(void)
         cmocka_unit_test(heaps_and_lists_give_times_in_order),
         cmocka_unit_test(rankings_are_in_order_and_keep_the_best),
         cmocka_unit_test(ordered_bags_remember_each_arrival),
+        cmocka_unit_test(sets_know_which_values_are_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
