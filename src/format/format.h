@@ -96,6 +96,7 @@ typedef struct tl_format {
     /* What the file's metadata says of the columns of `row_type` (by name): rows, bytes, and statistics where they can be trusted. A
        column that the file does not have is all NULL. */
     tl_status (*stats)(tl_fs *fs, const char *path, const tl_type *row_type, tl_write_result *out, tl_error *err);
+    bool is_lossy; /* some values come back as others than were written */
 } tl_format;
 
 extern const tl_format tl_format_parquet;

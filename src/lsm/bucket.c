@@ -61,6 +61,7 @@ void tl_lsm__bucket_unref(tl_lsm__bucket *bucket)
     tl_bytes_deinit(&bucket->partition);
     tl_free(bucket->dir);
     tl_dv_set_unref(bucket->vectors);
+    tl_lsm__recent_free(bucket->recent);
     tl_lsm_config_unref(bucket->config);
     tl_free(bucket);
 }
@@ -73,6 +74,8 @@ char *tl_lsm__bucket_file_path(const tl_lsm__bucket *bucket, const tl_data_file 
 void tl_lsm__bucket_remove(const tl_lsm__bucket *bucket, const tl_data_file *file)
 {
     char *path = tl_lsm__bucket_file_path(bucket, file);
+    if (bucket->recent != NULL)
+        tl_lsm__recent_forget(bucket->recent, file->name);
     if (path != NULL)
         (void)tl_fs_remove(bucket->config->fs, path, /* err= */ NULL); /* what stays is an orphan: harmless */
     tl_free(path);

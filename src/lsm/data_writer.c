@@ -25,6 +25,7 @@ struct tl_lsm__writer {
     int64_t delete_rows;
     tl_buf min_key;
     tl_buf max_key;
+    tl_lsm__kept *kept; /* rows of the open file; NULL: they are not kept */
     tl_file_list closed;
 };
 
@@ -58,6 +59,7 @@ static void drop_open_file(tl_lsm__writer *writer)
     if (writer->open != NULL)
         writer->open->ops->free(writer->open);
     writer->open = NULL;
+    tl_lsm__kept_unref(TL_STEAL(writer->kept));
     tl_free(writer->name);
     writer->name = NULL;
 }
@@ -114,6 +116,8 @@ static tl_status open_file(tl_lsm__writer *writer, tl_error *err)
         drop_open_file(writer);
         return status;
     }
+    if (writer->spec.bucket->recent != NULL && !writer->spec.changelog && !writer->options->format->is_lossy)
+        writer->kept = tl_lsm__kept_create(); /* out of memory: it will be read again */
     writer->file_rows = writer->delete_rows = 0;
     writer->min_seq = INT64_MAX;
     writer->max_seq = INT64_MIN;
@@ -210,6 +214,8 @@ static tl_status write_piece(tl_lsm__writer *writer, const tl_batch *batch, tl_e
     TL_TRY(file_batch(writer, batch, &file, err));
     TL_TRY(tl_error_wrap(err, writer->open->ops->write(writer->open, file, err), "data file '%s'", writer->name));
     TL_TRY(note_rows(writer, batch, err));
+    if (writer->kept != NULL && !tl_lsm__kept_add(writer->kept, config_of(writer), batch))
+        tl_lsm__kept_unref(TL_STEAL(writer->kept));
     writer->rows += batch->n_rows;
     return TL_OK;
 }
@@ -402,6 +408,8 @@ tl_status tl_lsm__writer_roll(tl_lsm__writer *writer, tl_error *err)
         status = describe(writer, &result, file, err);
         if (status == TL_OK)
             status = tl_file_list_add(&writer->closed, file, err);
+        if (status == TL_OK && writer->kept != NULL)
+            tl_lsm__recent_add(writer->spec.bucket->recent, file->name, TL_STEAL(writer->kept));
         if (status != TL_OK)
             tl_lsm__bucket_remove(writer->spec.bucket, file);
         else if (writer->spec.next_seq != NULL)

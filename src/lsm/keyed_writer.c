@@ -41,6 +41,16 @@ static tl_status run_compaction(void *arg, tl_error *err)
     return c->given_up ? TL_OK : status;
 }
 
+/* What was consumed is not read any more; what moved up may be. */
+static void forget_inputs(const keyed_writer *w, const tl_lsm__compaction *c)
+{
+    tl_lsm__recent *recent = w->base.bucket->recent;
+    for (size_t i = 0; recent != NULL && i < c->before.n; i++) {
+        if (tl_lsm__list_find_name(&c->after, c->before.items[i]->name) < 0)
+            tl_lsm__recent_forget(recent, c->before.items[i]->name);
+    }
+}
+
 /* Take the result of a compaction that is over, if there is one. */
 static tl_status sync_compaction(keyed_writer *w, bool blocking, tl_error *err)
 {
@@ -57,6 +67,7 @@ static tl_status sync_compaction(keyed_writer *w, bool blocking, tl_error *err)
             status = tl_lsm__book_compaction(&w->base, &c->before, &c->after, &c->changelog, err);
         if (status != TL_OK)
             tl_lsm__discard_compaction(&w->base, &c->before, &c->after, &c->changelog);
+        forget_inputs(w, c);
     }
     tl_lsm__compaction_deinit(c);
     return status;
@@ -313,6 +324,8 @@ tl_status tl_lsm__keyed_writer_create(tl_lsm__bucket *bucket, int32_t total_buck
     tl_status status = tl_lsm__levels_init(&w->levels, bucket->config, files, n_files, err);
     if (status == TL_OK)
         status = tl_lsm__buffer_create(bucket, &w->buffer, err);
+    if (status == TL_OK && !bucket->config->write_only && !bucket->config->deletion_vectors)
+        status = tl_lsm__recent_create(bucket->config, &bucket->recent, err);
     if (status != TL_OK) {
         keyed_free(&w->base);
         return status;

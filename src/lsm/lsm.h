@@ -89,6 +89,7 @@ typedef struct tl_lsm_config {
     tl_codec spill_codec;
     const tl_clock *clock;
     struct tl_lsm__layout *layout; /* private: columns of data files */
+    int64_t recent_bytes;          /* private: held by recent.c */
     int refs;                      /* private */
 } tl_lsm_config;
 

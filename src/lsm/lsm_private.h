@@ -132,6 +132,7 @@ typedef struct tl_lsm__bucket {
     int32_t bucket;
     char *dir;
     tl_dv_set *vectors; /* of the bucket's data files, ref held; NULL: none. A writer changes it while no compaction runs */
+    struct tl_lsm__recent *recent; /* rows of files just written; NULL: none are kept */
     atomic_int refs;
 } tl_lsm__bucket;
 
@@ -212,6 +213,37 @@ const int64_t *tl_lsm__file_row_numbers(const tl_reader *reader);
 /** Files one after the other, each opened when it is its turn. */
 tl_status tl_lsm__run_open(tl_lsm__scan *scan, tl_data_file *const *files, size_t n, tl_lsm__push push, tl_reader **out,
                            tl_error *err);
+
+/** Rows that are no -U or -D; `numbers` (may be NULL) follow. Takes the batch over, also when it fails. */
+tl_status tl_lsm__drop_retracts(tl_batch *batch, int64_t *numbers, tl_batch **out, tl_error *err);
+
+/* ---- recent.c: rows of files that a writer has just made ---- */
+
+/** All rows of one file, immutable once they are in a tl_lsm__recent. */
+typedef struct tl_lsm__kept {
+    tl_batch **batches; /* of the table's columns, with seq */
+    size_t n;
+    size_t cap;
+    int64_t bytes;
+    atomic_int refs;
+} tl_lsm__kept;
+/** NULL if out of memory. */
+tl_lsm__kept *tl_lsm__kept_create(void);
+void tl_lsm__kept_unref(tl_lsm__kept *kept); /* NULL is fine */
+/** False: the file has become too large to be kept, or there is no memory. */
+bool tl_lsm__kept_add(tl_lsm__kept *kept, const tl_lsm_config *config, const tl_batch *batch);
+
+/** Thread-safe. */
+typedef struct tl_lsm__recent tl_lsm__recent;
+tl_status tl_lsm__recent_create(tl_lsm_config *config, tl_lsm__recent **out, tl_error *err);
+void tl_lsm__recent_free(tl_lsm__recent *recent); /* NULL is fine */
+/** Takes `rows` over. Where there is no room for them they are not kept. */
+void tl_lsm__recent_add(tl_lsm__recent *recent, const char *name, tl_lsm__kept *rows);
+/** NULL: not there; else a ref. */
+tl_lsm__kept *tl_lsm__recent_get(tl_lsm__recent *recent, const char *name);
+void tl_lsm__recent_forget(tl_lsm__recent *recent, const char *name);
+/** A reader of them as the file's would be; takes `rows` over, also when it fails. */
+tl_status tl_lsm__kept_open(tl_lsm__scan *scan, tl_lsm__kept *rows, int32_t level, tl_reader **out, tl_error *err);
 
 /* ---- candidates.c: late materialisation where runs are merged ---- */
 

@@ -8,6 +8,7 @@
  * from `_FIRST_ROW_ID` on, and the file's sequence number (Java: DataFileRecordReader).
  * Predicates go down to the file as far as they look at its columns, in terms of the types there; the rest is evaluated on the
  * finished batch.
+ * Files that the bucket's writer has just made may still be in memory (recent.c) and are not opened.
  * Rows in the file's deletion vector are left out of each batch by their numbers in the file, which stay true however much of it
  * was pruned.
  */
@@ -270,8 +271,7 @@ static tl_status drop_filtered(const file_reader *r, tl_batch **inner, tl_error 
     return TL_OK;
 }
 
-/* Rows that are no -U or -D; `numbers` (may be NULL) follow. Takes the batch over. */
-static tl_status drop_retracts(tl_batch *batch, int64_t *numbers, tl_batch **out, tl_error *err)
+tl_status tl_lsm__drop_retracts(tl_batch *batch, int64_t *numbers, tl_batch **out, tl_error *err)
 {
     TL_CLEANUP(tl_batch_freep) tl_batch *owned = batch;
     if (batch->row_kind == NULL || batch->n_rows == 0) {
@@ -316,7 +316,7 @@ static tl_status file_reader_next(tl_reader *reader, tl_batch **out, tl_error *e
         tl_free(r->numbers);
         r->numbers = r->scan->with_numbers ? TL_STEAL(inner->seq) : NULL;
         if (r->scan->drop_deletes)
-            TL_TRY(drop_retracts(batch, r->numbers, &batch, err));
+            TL_TRY(tl_lsm__drop_retracts(batch, r->numbers, &batch, err));
         if (batch->n_rows > 0) {
             *out = batch;
             return TL_OK;
@@ -468,9 +468,20 @@ out:
     return status;
 }
 
+/* The file's rows if they are still in memory and are wanted without more ado. */
+static tl_lsm__kept *find_kept(const tl_lsm__scan *scan, const tl_data_file *file, const tl_predicate *pred)
+{
+    const tl_lsm__bucket *bucket = scan->bucket;
+    bool usable = bucket->recent != NULL && bucket->vectors == NULL && pred == NULL && !scan->with_numbers;
+    return usable ? tl_lsm__recent_get(bucket->recent, file->name) : NULL;
+}
+
 tl_status tl_lsm__file_open(tl_lsm__scan *scan, const tl_data_file *file, const tl_predicate *pred, tl_reader **out,
                             tl_error *err)
 {
+    tl_lsm__kept *kept = find_kept(scan, file, pred);
+    if (kept != NULL)
+        return tl_lsm__kept_open(scan, kept, file->level, out, err);
     const tl_lsm__file_schema *schema = NULL;
     TL_TRY(tl_error_wrap(err, tl_lsm__file_schema_of(scan->bucket->config, file->schema_id, &schema, err), "data file '%s'",
                          file->name));
