@@ -89,7 +89,6 @@ static tl_status refuse_features(const tl_options *options, tl_error *err)
         const char *key;
         const char *feature;
     } flags[] = {
-        {"data-evolution.enabled", "data evolution is"},
         {"chain-table.enabled", "chain tables are"},
         {"pk-clustering-override", "clustered primary-key tables are"},
     };
@@ -111,12 +110,13 @@ static bool type_holds(const tl_type *type, tl_type_kind kind)
     return false;
 }
 
+/* Columns of type BLOB have files of their own; parts of a column have no place. */
 static tl_status refuse_types(const tl_type *row_type, tl_error *err)
 {
     for (int32_t i = 0; i < row_type->n_fields; i++) {
         const tl_field *f = &row_type->fields[i];
-        if (type_holds(f->type, TL_BLOB))
-            return tl_error_set(err, TL_E_UNSUPPORTED, "column '%s': type BLOB is not supported yet", f->name);
+        if (f->type->n_fields > 0 && type_holds(f->type, TL_BLOB))
+            return tl_error_set(err, TL_E_UNSUPPORTED, "column '%s': type BLOB inside of another type is not supported", f->name);
     }
     return TL_OK;
 }
@@ -136,6 +136,7 @@ static const char *write_feature(const tl_options *options)
         const char *feature;
     } flags[] = {
         {"clustering.incremental", "incremental clustering (option 'clustering.incremental')"},
+        {"data-evolution.enabled", "data evolution (option 'data-evolution.enabled')"},
     };
     for (size_t i = 0; i < TL_ARRAY_LEN(set); i++) {
         if (tl_options_get(options, set[i].key) != NULL)
@@ -410,6 +411,9 @@ static tl_status add_tracking_columns(tl_lsm_config *config, tl_error *err)
 static tl_status parse_tracking(tl_lsm_config *config, const tl_options *options, tl_error *err)
 {
     TL_TRY(opt_bool(options, "row-tracking.enabled", &config->row_tracking, err));
+    TL_TRY(opt_bool(options, "data-evolution.enabled", &config->data_evolution, err));
+    if (config->data_evolution && (!config->row_tracking || config->n_keys > 0))
+        return tl_error_set(err, TL_E_INVALID, "Data evolution config must enabled with row-tracking.enabled");
     if (config->row_tracking)
         return add_tracking_columns(config, err);
     config->read_type = tl_type_ref(config->schema->row_type);

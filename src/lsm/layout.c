@@ -159,20 +159,6 @@ out:
     return status;
 }
 
-bool tl_lsm__file_holds(const tl_data_file *file, const char *name, int32_t *hint)
-{
-    if (name == NULL || file->n_write_cols < 0)
-        return name != NULL;
-    for (int32_t k = 0; k < file->n_write_cols; k++) {
-        int32_t at = (*hint + k) % file->n_write_cols;
-        if (strcmp(file->write_cols[at], name) == 0) {
-            *hint = at + 1;
-            return true;
-        }
-    }
-    return false;
-}
-
 static const tl_lsm__file_schema *find_schema(const tl_lsm__layout *layout, int64_t schema_id)
 {
     for (size_t i = 0; i < layout->n_schemas; i++) {

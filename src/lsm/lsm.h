@@ -50,6 +50,7 @@ typedef struct tl_lsm_config {
                          level only (§13) */
     bool has_sequence_field;    /* sequence.field */
     bool unaware_bucket;        /* append table with bucket = -1 */
+    bool data_evolution;        /* data-evolution.enabled: files with the same row ids hold different columns (§11) */
     bool row_tracking;          /* row-tracking.enabled: rows have ids, which the committer gives and rewriting keeps (§11) */
     bool bucket_append_ordered; /* bucket-append-ordered */
     bool commit_force_compact;
@@ -220,6 +221,19 @@ typedef struct tl_section {
 tl_status tl_sections(const tl_lsm_config *config, tl_data_file *const *files, size_t n_files, tl_section **out, size_t *n,
                       tl_error *err);
 void tl_sections_free(tl_section *sections, size_t n);
+
+/* ---- rows that several files hold (data evolution; also used to plan splits and to prune) ---- */
+
+/** Files by the rows that they hold values of: group g is order[ends[g - 1]] to order[ends[g]), indices into the list given. In a
+ * group come data files, all of the same rows, the newest first, then blob files by row. */
+typedef struct tl_row_groups {
+    size_t n;
+    size_t *order;
+    size_t *ends;
+} tl_row_groups;
+/** TL_E_CORRUPT: files without row ids, or data files that hold some rows of others. Groups are in the order of their rows. */
+tl_status tl_row_groups_create(tl_data_file *const *files, size_t n, tl_row_groups *out, tl_error *err);
+void tl_row_groups_deinit(tl_row_groups *groups);
 
 /** Which rows of a data file are wanted. */
 typedef struct tl_row_finder {

@@ -56,9 +56,6 @@ tl_status tl_lsm__layout_create(tl_lsm_config *config, tl_error *err);
 void tl_lsm__layout_free(tl_lsm__layout *layout, int32_t n_columns);
 /** Borrowed from the config. Thread-safe. */
 tl_status tl_lsm__file_schema_of(tl_lsm_config *config, int64_t schema_id, const tl_lsm__file_schema **out, tl_error *err);
-/** Whether a file holds the column that its schema calls `name` (NULL: it has none). *hint, 0 at first, is where to look first: files
- * name their columns mostly in the order of the table. */
-bool tl_lsm__file_holds(const tl_data_file *file, const char *name, int32_t *hint);
 /** A file among these that a newer schema wrote, with columns or types that this config does not know; NULL: none. A writer that
  * began before ALTER TABLE must leave it to later ones. */
 tl_status tl_lsm__newer_file(tl_lsm_config *config, tl_data_file *const *files, size_t n, const tl_data_file **out, tl_error *err);
@@ -210,9 +207,17 @@ tl_status tl_lsm__file_open(tl_lsm__scan *scan, const tl_data_file *file, const 
                             tl_error *err);
 /** Numbers in the file of the rows of the batch last read, as long as the reader is not called again; the scan has `with_numbers`. */
 const int64_t *tl_lsm__file_row_numbers(const tl_reader *reader);
-/** Files one after the other, each opened when it is its turn. */
+/** Files one after the other, each opened when it is its turn; with data evolution groups of files with the same rows. */
 tl_status tl_lsm__run_open(tl_lsm__scan *scan, tl_data_file *const *files, size_t n, tl_lsm__push push, tl_reader **out,
                            tl_error *err);
+/** The files as they are, whatever rows they share. */
+tl_status tl_lsm__run_open_files(tl_lsm__scan *scan, tl_data_file *const *files, size_t n, tl_lsm__push push, tl_reader **out,
+                                 tl_error *err);
+
+/* ---- evolution_read.c: rows put together from files that hold different columns of them ---- */
+
+/** `filters`: rows that fail scan->pred are left out. */
+tl_status tl_lsm__evolution_open(tl_lsm__scan *scan, tl_data_file *const *files, size_t n, bool filters, tl_reader **out, tl_error *err);
 
 /** Rows that are no -U or -D; `numbers` (may be NULL) follow. Takes the batch over, also when it fails. */
 tl_status tl_lsm__drop_retracts(tl_batch *batch, int64_t *numbers, tl_batch **out, tl_error *err);

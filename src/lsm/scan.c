@@ -371,7 +371,7 @@ static tl_status choose_columns(file_reader *r, const tl_type *number, tl_field 
             add_tracking(r, i, number, fields, &n);
         } else if (config->partition_idx[column] >= 0) {
             r->source[i] = SOURCE_PARTITION;
-        } else if (!tl_lsm__file_holds(r->file, columns[column].name, &hint)) {
+        } else if (!tl_data_file_holds(r->file, columns[column].name, &hint)) {
             r->source[i] = SOURCE_NULL;
         } else if (columns[column].unsupported != NULL) {
             return tl_error_set(err, TL_E_UNSUPPORTED, "schema %lld: %s", (long long)r->schema->schema_id, columns[column].unsupported);
@@ -384,7 +384,7 @@ static tl_status choose_columns(file_reader *r, const tl_type *number, tl_field 
     if (n == 0 && layout->kind_col >= 0)
         fields[n++] = layout->file_type->fields[layout->kind_col];
     for (int32_t c = 0; c < tl_lsm__n_columns(config) && n == 0; c++) {
-        if (columns[c].unsupported == NULL && tl_lsm__file_holds(r->file, columns[c].name, &hint))
+        if (columns[c].unsupported == NULL && tl_data_file_holds(r->file, columns[c].name, &hint))
             fields[n++] = file_field(r, c);
     }
     *n_fields = n;
@@ -549,6 +549,14 @@ static const tl_reader_ops run_reader_ops = {run_reader_next, run_reader_free};
 
 tl_status tl_lsm__run_open(tl_lsm__scan *scan, tl_data_file *const *files, size_t n, tl_lsm__push push, tl_reader **out,
                            tl_error *err)
+{
+    if (scan->bucket->config->data_evolution)
+        return tl_lsm__evolution_open(scan, files, n, push == TL_LSM__PUSH_ALL, out, err);
+    return tl_lsm__run_open_files(scan, files, n, push, out, err);
+}
+
+tl_status tl_lsm__run_open_files(tl_lsm__scan *scan, tl_data_file *const *files, size_t n, tl_lsm__push push, tl_reader **out,
+                                 tl_error *err)
 {
     run_reader *r = tl_calloc(1, sizeof *r);
     if (r == NULL)

@@ -109,6 +109,20 @@ bool tl_data_file_is_blob(const tl_data_file *file)
     return n > m && strcmp(file->name + n - m, extension) == 0;
 }
 
+bool tl_data_file_holds(const tl_data_file *file, const char *name, int32_t *hint)
+{
+    if (name == NULL || file->n_write_cols < 0)
+        return name != NULL;
+    for (int32_t k = 0; k < file->n_write_cols; k++) {
+        int32_t at = (*hint + k) % file->n_write_cols;
+        if (strcmp(file->write_cols[at], name) == 0) {
+            *hint = at + 1;
+            return true;
+        }
+    }
+    return false;
+}
+
 tl_status tl_data_file_dup(const tl_data_file *from, tl_data_file **out, tl_error *err)
 {
     tl_data_file *to = tl_data_file_create();

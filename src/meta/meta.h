@@ -182,6 +182,9 @@ tl_data_file *tl_data_file_ref(const tl_data_file *file);
 void tl_data_file_unref(tl_data_file *file);
 /** A file of the values of one BLOB column (§9.4). */
 bool tl_data_file_is_blob(const tl_data_file *file);
+/** Whether a file holds the column that its schema calls `name` (NULL: it has none). *hint, 0 at first, is where to look first: files
+ * name their columns mostly in the order of the table. */
+bool tl_data_file_holds(const tl_data_file *file, const char *name, int32_t *hint);
 tl_status tl_data_file_dup(const tl_data_file *file, tl_data_file **out, tl_error *err); /* deep copy, to change level etc. */
 
 typedef enum tl_entry_kind { TL_ENTRY_ADD = 0, TL_ENTRY_DELETE = 1 } tl_entry_kind;

@@ -182,9 +182,14 @@ static inline bool tl_sql__is_text(const tl_type *type)
 {
     return type->kind == TL_CHAR || type->kind == TL_VARCHAR;
 }
+/* A BLOB is what BYTES are; it differs in how tables store it. */
 static inline bool tl_sql__is_binary(const tl_type *type)
 {
-    return type->kind == TL_BINARY || type->kind == TL_VARBINARY;
+    return type->kind == TL_BINARY || type->kind == TL_VARBINARY || type->kind == TL_BLOB;
+}
+static inline int32_t tl_sql__binary_length(const tl_type *type)
+{
+    return type->kind == TL_BLOB ? TL_LENGTH_MAX : type->length;
 }
 
 /* queries */

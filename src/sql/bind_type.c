@@ -114,6 +114,7 @@ const char *tl_bind__family(const tl_type *type)
         return "CHARACTER";
     case TL_BINARY:
     case TL_VARBINARY:
+    case TL_BLOB:
         return "BINARY";
     case TL_BOOLEAN:
         return "BOOLEAN";
@@ -381,7 +382,7 @@ tl_status tl_bind__common_type(tl_binder *b, const tl_type *x, const tl_type *y,
     if (tl_sql__is_text(x) && tl_sql__is_text(y))
         return tl_bind__simple_type(b, TL_VARCHAR, nullable, TL_MAX(x->length, y->length), 0, out);
     if (tl_sql__is_binary(x) && tl_sql__is_binary(y))
-        return tl_bind__simple_type(b, TL_VARBINARY, nullable, TL_MAX(x->length, y->length), 0, out);
+        return tl_bind__simple_type(b, TL_VARBINARY, nullable, TL_MAX(tl_sql__binary_length(x), tl_sql__binary_length(y)), 0, out);
     if (is_time_point(x) && is_time_point(y))
         return common_time(b, x, y, nullable, out);
     if (x->kind == TL_TIME && y->kind == TL_TIME)
@@ -427,7 +428,7 @@ bool tl_bind__can_cast_implicitly(const tl_type *from, const tl_type *to)
         return from->kind == TL_BINARY;
     case TL_VARBINARY:
     case TL_BLOB:
-        return tl_sql__is_binary(from) || from->kind == TL_BLOB;
+        return tl_sql__is_binary(from);
     case TL_DECIMAL:
         return tl_sql__is_numeric(from);
     case TL_TINYINT:
@@ -476,7 +477,7 @@ bool tl_bind__can_cast(const tl_type *from, const tl_type *to)
     case TL_BINARY:
     case TL_VARBINARY:
     case TL_BLOB:
-        return tl_sql__is_binary(from) || from->kind == TL_BLOB;
+        return tl_sql__is_binary(from);
     case TL_DATE:
         return is_time_point(from);
     case TL_TIME:

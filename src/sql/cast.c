@@ -105,9 +105,7 @@ static bool keeps_values(const tl_type *from, const tl_type *to)
     if (tl_sql__is_text(from) && to->kind == TL_VARCHAR)
         return to->length >= from->length;
     if (tl_sql__is_binary(from) && (to->kind == TL_VARBINARY || to->kind == TL_BLOB))
-        return to->kind == TL_BLOB || to->length >= from->length;
-    if (from->kind == TL_BLOB && to->kind == TL_VARBINARY)
-        return to->length == TL_LENGTH_MAX;
+        return tl_sql__binary_length(to) >= tl_sql__binary_length(from);
     return from->kind == TL_TIME && to->kind == TL_TIME;
 }
 
@@ -144,7 +142,7 @@ tl_status tl_cast_column(const tl_column *from, const tl_type *to, bool is_try, 
         TL_TRY(refuse_not_finite(from, err));
     if (is_number(from->type) && is_number(to))
         return tl_convert_numbers(from, to, out, err);
-    if (tl_sql__is_binary(to) || to->kind == TL_BLOB)
+    if (tl_sql__is_binary(to))
         return tl_convert_to_binary(from, to, out, err);
     tl_cast c = {.from = from, .to = to, .is_try = is_try, .zone = zone, .err = err};
     tl_status status = run_cast(&c);

@@ -191,28 +191,12 @@ static tl_status derive_buckets(tl_table *table, tl_error *err)
     return TL_OK;
 }
 
-static bool type_has(const tl_type *type, tl_type_kind kind, int depth)
-{
-    if (type->kind == kind)
-        return true;
-    for (int32_t i = 0; depth < 64 && i < type->n_fields; i++) {
-        if (type_has(type->fields[i].type, kind, depth + 1))
-            return true;
-    }
-    return false;
-}
-
-/* Features that schema and options name and that are not there; each with its name, so that the user knows what to wait for. */
+/* Features that options name and that are not there; each with its name, so that the user knows what to wait for. */
 static tl_status refuse_features(const tl_table *table, tl_error *err)
 {
     char name[256];
     tl_table__full_name(table, name);
     const tl_options *opts = &table->schema->options;
-    const char *missing = NULL;
-    if (type_has(table->schema->row_type, TL_BLOB, 0))
-        missing = "columns of type BLOB";
-    if (missing != NULL)
-        return tl_error_set(err, TL_E_UNSUPPORTED, "table %s: not supported: %s", name, missing);
     return tl_error_wrap(err, tl_table__refuse_options(opts, err), "table %s", name);
 }
 

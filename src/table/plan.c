@@ -205,6 +205,33 @@ static tl_status filter_keyed(tl_table *table, tl_pruner *pruner, tl_entries *en
     return status;
 }
 
+/*
+ * Data evolution: a column's values may lie in a newer file of the same rows, so that the files of a group are looked at together.
+ * (Java: DataEvolutionFileStoreScan#postFilterManifestEntries.)
+ */
+static tl_status filter_row_groups(tl_pruner *pruner, const tl_entries *entries, bool *keep, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) tl_data_file **files = tl_calloc(entries->n, sizeof *files);
+    TL_CLEANUP(tl_freep) tl_data_file **sorted = tl_calloc(entries->n, sizeof *sorted);
+    tl_row_groups rows = {0};
+    if (files == NULL || sorted == NULL)
+        return tl_nomem(err, "files");
+    for (size_t i = 0; i < entries->n; i++)
+        files[i] = entries->items[i].file;
+    TL_TRY(tl_row_groups_create(files, entries->n, &rows, err));
+    for (size_t i = 0; i < entries->n; i++)
+        sorted[i] = files[rows.order[i]];
+    tl_status status = TL_OK;
+    for (size_t g = 0, from = 0; status == TL_OK && g < rows.n; from = rows.ends[g++]) {
+        bool wanted = true;
+        status = tl_pruner_group_values(pruner, sorted + from, rows.ends[g] - from, &wanted, err);
+        for (size_t i = from; i < rows.ends[g]; i++)
+            keep[rows.order[i]] = wanted;
+    }
+    tl_row_groups_deinit(&rows);
+    return status;
+}
+
 static tl_status filter_files(tl_table *table, const tl_scan *scan, tl_entries *entries, tl_error *err)
 {
     if (entries->n == 0 || (scan->predicate == NULL && scan->created_after_ms == INT64_MIN))
@@ -219,6 +246,13 @@ static tl_status filter_files(tl_table *table, const tl_scan *scan, tl_entries *
     compact_entries(entries, keep);
     if (scan->predicate == NULL || entries->n == 0)
         return TL_OK;
+    if (table->config != NULL && table->config->data_evolution) {
+        if (scan->mode != TL_SCAN_ALL) /* what a commit changed is no whole of columns */
+            return TL_OK;
+        TL_TRY(filter_row_groups(pruner, entries, keep, err));
+        compact_entries(entries, keep);
+        return TL_OK;
+    }
     bool each_file = table->n_keys == 0 || (scan->mode == TL_SCAN_ALL && scan->level_min > 0 && tl_table__skips_level0(table));
     if (!each_file && scan->mode == TL_SCAN_ALL) {
         TL_TRY(filter_keyed(table, pruner, entries, keep, err));

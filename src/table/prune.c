@@ -365,3 +365,48 @@ tl_status tl_pruner_file_values(tl_pruner *p, const tl_data_file *file, bool *ke
     tl_bounds_deinit(&decoded);
     return status;
 }
+
+/* ---- files of the same rows ---- */
+
+/* Bounds of the columns that a file holds and no newer one did. `decoded` keeps what they point to. */
+static tl_status newest_bounds(tl_pruner *p, const tl_data_file *file, bool *known, tl_bounds *decoded, tl_col_bounds *cols, tl_error *err)
+{
+    int32_t n = p->table->schema->row_type->n_fields, hint = 0;
+    TL_CLEANUP(tl_freep) tl_col_bounds *mine = tl_calloc((size_t)n, sizeof *mine);
+    if (mine == NULL)
+        return tl_nomem(err, "statistics");
+    tl_stats_map *map = NULL;
+    TL_TRY(stats_map_of(p, file->schema_id, &map, err));
+    TL_TRY(tl_stats_map_bounds(map, file, TL_STATS_TO_PRUNE, decoded, mine, err));
+    for (int32_t c = 0; c < n; c++) {
+        const char *name = map->at[c] < 0 ? NULL : map->file_type->fields[map->at[c]].name;
+        if (!p->used[c] || known[c] || !tl_data_file_holds(file, name, &hint))
+            continue;
+        cols[c] = mine[c];
+        known[c] = true;
+    }
+    return TL_OK;
+}
+
+tl_status tl_pruner_group_values(tl_pruner *p, tl_data_file *const *files, size_t n_files, bool *keep, tl_error *err)
+{
+    int32_t n = p->table->schema->row_type->n_fields;
+    *keep = true;
+    if (p->scan->predicate == NULL || tl_data_file_is_blob(files[0]))
+        return TL_OK;
+    TL_CLEANUP(tl_freep) tl_col_bounds *cols = tl_calloc((size_t)n, sizeof *cols);
+    TL_CLEANUP(tl_freep) bool *known = tl_calloc((size_t)n, sizeof *known);
+    TL_CLEANUP(tl_freep) tl_bounds *decoded = tl_calloc(n_files, sizeof *decoded);
+    if (cols == NULL || known == NULL || decoded == NULL)
+        return tl_nomem(err, "statistics");
+    for (int32_t c = 0; c < n; c++)
+        cols[c].null_count = -1; /* of a column in no file, too: it may be in a blob file */
+    tl_status status = TL_OK;
+    for (size_t i = 0; status == TL_OK && i < n_files && !tl_data_file_is_blob(files[i]); i++)
+        status = newest_bounds(p, files[i], known, &decoded[i], cols, err);
+    if (status == TL_OK)
+        *keep = tl_predicate_may_match(p->scan->predicate, cols, files[0]->rows);
+    for (size_t i = 0; i < n_files; i++)
+        tl_bounds_deinit(&decoded[i]);
+    return status;
+}

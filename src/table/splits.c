@@ -116,6 +116,7 @@ typedef struct packing {
     tl_vectors *vectors; /* NULL: none */
     int64_t target_bytes;
     int64_t open_cost;
+    bool count_blobs; /* blob.split-by-file-size */
 } packing;
 
 static tl_status emit(const packing *p, const group *g, tl_data_file *const *files, size_t n, bool raw, tl_error *err)
@@ -151,6 +152,45 @@ static tl_status pack_files(const packing *p, const group *g, tl_error *err)
         weight += w;
     }
     return g->n > from ? emit(p, g, g->files + from, g->n - from, /* raw= */ true, err) : TL_OK;
+}
+
+/* Groups of files with the same rows stay together (Java: DataEvolutionSplitGenerator). */
+static int64_t group_weight(const packing *p, tl_data_file *const *files, size_t n)
+{
+    int64_t weight = 0;
+    for (size_t i = 0; i < n; i++)
+        weight += p->count_blobs || !tl_data_file_is_blob(files[i]) ? files[i]->bytes : p->open_cost;
+    return TL_MAX(weight, p->open_cost);
+}
+
+static tl_status pack_row_groups(const packing *p, const group *g, tl_error *err)
+{
+    tl_row_groups rows = {0};
+    TL_CLEANUP(tl_freep) tl_data_file **files = tl_calloc(g->n, sizeof *files);
+    if (files == NULL)
+        return tl_nomem(err, "split");
+    TL_TRY(tl_row_groups_create(g->files, g->n, &rows, err));
+    for (size_t i = 0; i < g->n; i++)
+        files[i] = g->files[rows.order[i]];
+    tl_status status = TL_OK;
+    size_t from = 0, begin = 0;
+    int64_t weight = 0;
+    bool raw = true;
+    for (size_t i = 0; status == TL_OK && i < rows.n; begin = rows.ends[i++]) {
+        int64_t w = group_weight(p, files + begin, rows.ends[i] - begin);
+        if (begin > from && weight + w > p->target_bytes) {
+            status = emit(p, g, files + from, begin - from, raw, err);
+            from = begin;
+            weight = 0;
+            raw = true;
+        }
+        weight += w;
+        raw &= rows.ends[i] - begin == 1;
+    }
+    if (status == TL_OK && g->n > from)
+        status = emit(p, g, files + from, g->n - from, raw, err);
+    tl_row_groups_deinit(&rows);
+    return status;
 }
 
 /* A count of deletes that is not known counts as none, as for old files in the reference; reading checks again. */
@@ -262,6 +302,8 @@ static tl_status split_group(const packing *p, group *g, tl_error *err)
         return emit(p, g, g->files, g->n, /* raw= */ true, err);
     if (keyed)
         return split_keyed(p, g, err);
+    if (p->table->config->data_evolution)
+        return pack_row_groups(p, g, err);
     if (sort_by_seq(g) != TL_OK)
         return tl_nomem(err, "split");
     return pack_files(p, g, err);
@@ -296,6 +338,7 @@ tl_status tl_table__splits(tl_table *table, const tl_entries *entries, int64_t s
     const tl_options *opts = &table->schema->options;
     TL_TRY(tl_table__option_int(opts, "source.split.target-size", 0, &p.target_bytes, err));
     TL_TRY(tl_table__option_int(opts, "source.split.open-file-cost", 0, &p.open_cost, err));
+    p.count_blobs = tl_table__option_bool(opts, "blob.split-by-file-size");
     groups g = {0};
     tl_status status = TL_OK;
     for (size_t i = 0; status == TL_OK && i < entries->n; i++) {

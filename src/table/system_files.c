@@ -154,15 +154,21 @@ static tl_status add_all_stats(tl_table *table, const tl_data_file *file, tl_bui
     TL_CLEANUP(tl_freep) tl_col_bounds *bounds = tl_calloc((size_t)row->n_fields, sizeof *bounds);
     if (order == NULL || bounds == NULL)
         return tl_nomem(err, "statistics");
-    for (int32_t i = 0; i < row->n_fields; i++)
-        order[i] = (named){row->fields[i].name, i};
-    qsort(order, (size_t)row->n_fields, sizeof *order, by_name);
     TL_CLEANUP(tl_stats_map_freep) tl_stats_map *map = NULL;
     TL_TRY(tl_stats_map_create(table, file->schema_id, /* used= */ NULL, &map, err));
+    /* A file of some columns whose statistics name none tells of these alone. (The reference takes them for the table's first ones.) */
+    bool some = file->n_write_cols >= 0 && file->n_value_stats_cols < 0;
+    int32_t n = 0, hint = 0;
+    for (int32_t i = 0; i < row->n_fields; i++) {
+        const char *in_file = map->at[i] < 0 ? NULL : map->file_type->fields[map->at[i]].name;
+        if (!some || tl_data_file_holds(file, in_file, &hint))
+            order[n++] = (named){row->fields[i].name, i};
+    }
+    qsort(order, (size_t)n, sizeof *order, by_name);
     tl_bounds decoded = {0};
     tl_status status = tl_stats_map_bounds(map, file, TL_STATS_TO_SHOW, &decoded, bounds, err);
     for (int part = STATS_NULLS; status == TL_OK && part <= STATS_MAX; part++)
-        status = built(add_stats(order, row->n_fields, bounds, (stats_part)part, cols[part]), err);
+        status = built(add_stats(order, n, bounds, (stats_part)part, cols[part]), err);
     tl_bounds_deinit(&decoded);
     return status;
 }

@@ -179,6 +179,8 @@ tl_status tl_pruner_status(const tl_pruner *pruner, tl_error *err);
 /** False only if no row of the file can have a key (or, second, a value) that passes. */
 tl_status tl_pruner_file_keys(tl_pruner *pruner, const tl_data_file *file, bool *keep, tl_error *err);
 tl_status tl_pruner_file_values(tl_pruner *pruner, const tl_data_file *file, bool *keep, tl_error *err);
+/** The same for data files of the same rows, the newest first (and their blob files, which tell nothing). */
+tl_status tl_pruner_group_values(tl_pruner *p, tl_data_file *const *files, size_t n, bool *keep, tl_error *err);
 /** Where the table's columns are in files of one schema, for their statistics (stats_map.c); immutable. */
 typedef struct tl_stats_map {
     int64_t schema_id;
