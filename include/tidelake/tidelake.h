@@ -333,6 +333,9 @@ TIDELAKE_API tl_status tidelake_rollback(tidelake_table *table, int64_t snapshot
 /** Numbers < 0: as the table's options say. */
 TIDELAKE_API tl_status tidelake_expire(tidelake_table *table, int64_t retain_max, int64_t retain_min, int64_t retain_ms,
                                        int *expired, tl_error *err);
+/** The same for changelogs that outlived their snapshots (`changelog.*` retention). */
+TIDELAKE_API tl_status tidelake_expire_changelogs(tidelake_table *table, int64_t retain_max, int64_t retain_min, int64_t retain_ms,
+                                                  int *expired, tl_error *err);
 /** {"p":"v","q":1,"r":null} as an array of options, for tidelake_write_options.overwrite_partition; tidelake_free(). */
 TIDELAKE_API tl_status tidelake_parse_partition(tidelake_table *table, const char *json, tidelake_option **out, size_t *n,
                                                 tl_error *err);

@@ -26,13 +26,30 @@ tl_status tidelake_rollback(tidelake_table *table, int64_t snapshot_id, const ch
     return tl_api__in_table(table, tl_table_rollback(table->table, snapshot_id, tag, err), err);
 }
 
+static tl_expire_spec expire_spec(int64_t retain_max, int64_t retain_min, int64_t retain_ms)
+{
+    return (tl_expire_spec){.retain_max = retain_max < 0 ? TL_ABSENT : retain_max,
+                            .retain_min = retain_min < 0 ? TL_ABSENT : retain_min,
+                            .older_than_ms = retain_ms < 0 ? TL_ABSENT : retain_ms};
+}
+
 tl_status tidelake_expire(tidelake_table *table, int64_t retain_max, int64_t retain_min, int64_t retain_ms, int *expired,
                           tl_error *err)
 {
-    tl_expire_spec spec = {retain_max < 0 ? TL_ABSENT : retain_max, retain_min < 0 ? TL_ABSENT : retain_min,
-                           retain_ms < 0 ? TL_ABSENT : retain_ms};
+    tl_expire_spec spec = expire_spec(retain_max, retain_min, retain_ms);
     int32_t n = 0;
     TL_TRY(tl_api__in_table(table, tl_table_expire(table->table, &spec, &n, err), err));
+    if (expired != NULL)
+        *expired = n;
+    return TL_OK;
+}
+
+tl_status tidelake_expire_changelogs(tidelake_table *table, int64_t retain_max, int64_t retain_min, int64_t retain_ms,
+                                     int *expired, tl_error *err)
+{
+    tl_expire_spec spec = expire_spec(retain_max, retain_min, retain_ms);
+    int32_t n = 0;
+    TL_TRY(tl_api__in_table(table, tl_table_expire_changelogs(table->table, &spec, &n, err), err));
     if (expired != NULL)
         *expired = n;
     return TL_OK;

@@ -64,20 +64,25 @@ static bool duration(const cli_args *args, const char *name, int64_t *out)
 
 int cmd_expire(const cli_args *args)
 {
+    bool changelogs = cli_has(args, "changelog");
     int64_t retain_max = -1, retain_min = 1, retain_ms = 0;
+    int64_t changelog_max = -1, changelog_min = cli_has(args, "changelog-retain-max") ? 1 : -1, changelog_ms = -1;
     if (!cli_int(args, "retain-max", 1, &retain_max) || !cli_int(args, "retain-min", 1, &retain_min) ||
-        !duration(args, "retain", &retain_ms))
+        !duration(args, "retain", &retain_ms) || !cli_int(args, "changelog-retain-max", 1, &changelog_max) ||
+        !cli_int(args, "changelog-retain-min", 1, &changelog_min) || !duration(args, "changelog-retain", &changelog_ms))
         return CLI_EXIT_USAGE;
     cli_table t;
     if (!cli_open_table(args, NULL, 0, &t))
         return CLI_EXIT_FAILED;
     tl_error err;
-    int expired = 0;
+    int expired = 0, expired_changelogs = 0;
     tl_status status = tidelake_expire(t.table, retain_max, retain_min, retain_ms, &expired, &err);
+    if (status == TL_OK && changelogs)
+        status = tidelake_expire_changelogs(t.table, changelog_max, changelog_min, changelog_ms, &expired_changelogs, &err);
     cli_close_table(&t);
     if (status != TL_OK)
         return cli_fail(&err);
-    printf("{\"expired\":%d,\"expiredChangelogs\":0}\n", expired);
+    printf("{\"expired\":%d,\"expiredChangelogs\":%d}\n", expired, expired_changelogs);
     return CLI_EXIT_OK;
 }
 

@@ -75,6 +75,10 @@ static const cli_option expire_options[] = {
     {"retain-max", CLI_VALUE, "N", "keep at most N snapshots"},
     {"retain-min", CLI_VALUE, "N", "keep at least N snapshots (default 1)"},
     {"retain", CLI_VALUE, "TIME", "keep snapshots younger than this: '1 h', PT1H (default 0)"},
+    {"changelog", CLI_FLAG, "", "then expire changelogs that outlived their snapshots, too"},
+    {"changelog-retain-max", CLI_VALUE, "N", "keep at most N changelogs (default: as the table's options say)"},
+    {"changelog-retain-min", CLI_VALUE, "N", "keep at least N changelogs (default 1 if a maximum is given)"},
+    {"changelog-retain", CLI_VALUE, "TIME", "keep changelogs younger than this"},
     END,
 };
 static const cli_option rollback_options[] = {

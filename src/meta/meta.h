@@ -46,7 +46,8 @@ typedef struct tl_paths {
 } tl_paths;
 char *tl_paths_schema(const tl_paths *paths, int64_t id);
 char *tl_paths_snapshot(const tl_paths *paths, int64_t id);
-char *tl_paths_hint(const tl_paths *paths, const char *name); /* "LATEST", "EARLIEST" */
+char *tl_paths_changelog(const tl_paths *paths, int64_t id);
+char *tl_paths_hint(const tl_paths *paths, const char *dir, const char *name); /* "snapshot", "changelog"; "LATEST", "EARLIEST" */
 char *tl_paths_manifest(const tl_paths *paths, const char *name);
 char *tl_paths_tag(const tl_paths *paths, const char *name);
 char *tl_paths_dir(const tl_paths *paths, const char *dir); /* "schema", "snapshot", "manifest", "tag", … */
@@ -125,6 +126,17 @@ tl_status tl_snapshot_first_id(tl_fs *fs, const tl_paths *paths, int64_t *out, t
 int64_t tl_hint_read(tl_fs *fs, const tl_paths *paths, const char *name);
 tl_status tl_hint_write(tl_fs *fs, const tl_paths *paths, const char *name, int64_t id, bool durable, tl_error *err);
 
+/** changelog/changelog-N: what a snapshot that expired leaves behind where changes are kept for longer. By form it is the snapshot;
+    of what its lists name, only the files that hold changes are there. TL_E_NOT_FOUND if it is not there. */
+tl_status tl_changelog_read(tl_fs *fs, const tl_paths *paths, int64_t id, tl_snapshot **out, tl_error *err);
+/** Newest and oldest, 0 if there is none; and all, ascending (tl_free). */
+tl_status tl_changelog_latest_id(tl_fs *fs, const tl_paths *paths, int64_t *out, tl_error *err);
+tl_status tl_changelog_earliest_id(tl_fs *fs, const tl_paths *paths, int64_t *out, tl_error *err);
+tl_status tl_changelog_list(tl_fs *fs, const tl_paths *paths, int64_t **ids, size_t *n, tl_error *err);
+/** Publish a snapshot as a changelog, in place of one that is there; then LATEST, best effort. */
+tl_status tl_changelog_publish(tl_fs *fs, const tl_paths *paths, const tl_snapshot *snap, tl_error *err);
+tl_status tl_changelog_hint_write(tl_fs *fs, const tl_paths *paths, const char *name, int64_t id, tl_error *err);
+
 tl_status tl_tag_read(tl_fs *fs, const tl_paths *paths, const char *name, tl_snapshot **out, tl_error *err); /* TL_E_NOT_FOUND */
 tl_status tl_tag_publish(tl_fs *fs, const tl_paths *paths, const char *name, const tl_snapshot *snap, bool replace, tl_error *err);
 /** Names in byte order; freed with tl_names_free(). */
@@ -148,6 +160,8 @@ typedef struct tl_simple_stats {
     int32_t n;
 } tl_simple_stats;
 
+typedef enum tl_file_source { TL_FILE_UNKNOWN = -1, TL_FILE_APPENDED, TL_FILE_COMPACTED } tl_file_source;
+
 /** DataFileMeta (§5). Everything owned; echoed exactly in DELETE entries. */
 typedef struct tl_data_file {
     char *name;
@@ -166,7 +180,7 @@ typedef struct tl_data_file {
     int64_t creation_time_ms; /* local wall clock as UTC; TL_ABSENT if none */
     int64_t delete_rows;      /* TL_ABSENT if unknown */
     tl_bytes embedded_index;  /* data NULL if none */
-    int32_t file_source;      /* 0 APPEND, 1 COMPACT, -1 unknown */
+    int32_t file_source;      /* tl_file_source */
     char **value_stats_cols;  /* n_value_stats_cols < 0: null (all columns) */
     int32_t n_value_stats_cols;
     char *external_path; /* NULL if none */

@@ -31,9 +31,14 @@ char *tl_paths_snapshot(const tl_paths *paths, int64_t id)
     return numbered_path(paths, "snapshot", "snapshot-", id);
 }
 
-char *tl_paths_hint(const tl_paths *paths, const char *name)
+char *tl_paths_changelog(const tl_paths *paths, int64_t id)
 {
-    return metadata_path(paths, "snapshot", "", name);
+    return numbered_path(paths, "changelog", "changelog-", id);
+}
+
+char *tl_paths_hint(const tl_paths *paths, const char *dir, const char *name)
+{
+    return metadata_path(paths, dir, "", name);
 }
 
 char *tl_paths_tag(const tl_paths *paths, const char *name)

@@ -102,21 +102,42 @@ static tl_status compact(call *c)
     return tl_table_compact(c->table->table, NULL, full, c->b->session->pool, &result, c->b->err);
 }
 
+/* Age of what lies before a timestamp, text in the session's zone. */
+static tl_status age_of(const call *c, const char *text, const char *what, int64_t *out)
+{
+    int64_t millis;
+    int32_t nanos;
+    if (text == NULL)
+        return TL_OK;
+    if (!tl_parse_timestamp((tl_bytes_view){(const uint8_t *)text, strlen(text)}, &millis, &nanos))
+        return BIND_ERROR(c->b, c->ast, "'%s' is no timestamp: '%s'", what, text);
+    *out = tl_clock_now_ms(c->b->session->clock) - tl_tz_to_utc_ms(c->b->session->zone, millis);
+    return TL_OK;
+}
+
 static tl_status expire_snapshots(call *c)
 {
-    tl_expire_spec spec = {TL_ABSENT, TL_ABSENT, TL_ABSENT};
+    tl_expire_spec spec = {.older_than_ms = TL_ABSENT};
     TL_TRY(integer(c, c->args[1], "retain_max", TL_ABSENT, &spec.retain_max));
     TL_TRY(integer(c, c->args[2], "retain_min", TL_ABSENT, &spec.retain_min));
-    if (c->args[3] != NULL) {
-        int64_t millis;
-        int32_t nanos;
-        tl_bytes_view text = {(const uint8_t *)c->args[3], strlen(c->args[3])};
-        if (!tl_parse_timestamp(text, &millis, &nanos))
-            return BIND_ERROR(c->b, c->ast, "'older_than' is no timestamp: '%s'", c->args[3]);
-        spec.older_than_ms = tl_clock_now_ms(c->b->session->clock) - tl_tz_to_utc_ms(c->b->session->zone, millis);
-    }
+    TL_TRY(age_of(c, c->args[3], "older_than", &spec.older_than_ms));
+    TL_TRY(integer(c, c->args[4], "max_deletes", 0, &spec.max_deletes));
     int32_t expired;
     return tl_table_expire(c->table->table, &spec, &expired, c->b->err);
+}
+
+/* The table's options do not count here, as in the reference: what is not given sets no limit. */
+static tl_status expire_changelogs(call *c)
+{
+    int32_t expired;
+    if (c->args[5] != NULL && strcasecmp(c->args[5], "true") == 0)
+        return tl_table_delete_changelogs(c->table->table, &expired, c->b->err);
+    tl_expire_spec spec = {.older_than_ms = INT64_MAX};
+    TL_TRY(integer(c, c->args[1], "retain_max", INT32_MAX, &spec.retain_max));
+    TL_TRY(integer(c, c->args[2], "retain_min", 1, &spec.retain_min));
+    TL_TRY(age_of(c, c->args[3], "older_than", &spec.older_than_ms));
+    TL_TRY(integer(c, c->args[4], "max_deletes", 0, &spec.max_deletes));
+    return tl_table_expire_changelogs(c->table->table, &spec, &expired, c->b->err);
 }
 
 /** "dt=2026-03-03,hh=8;dt=…": specs parted by `;`, each of column=value parted by `,`. */
@@ -196,7 +217,8 @@ static const struct procedure {
     {"rename_branch", {"table", "from_branch", "to_branch"}, rename_branch},
     {"fast_forward", {"table", "branch"}, fast_forward},
     {"compact", {"table", "compact_strategy"}, compact},
-    {"expire_snapshots", {"table", "retain_max", "retain_min", "older_than"}, expire_snapshots},
+    {"expire_snapshots", {"table", "retain_max", "retain_min", "older_than", "max_deletes"}, expire_snapshots},
+    {"expire_changelogs", {"table", "retain_max", "retain_min", "older_than", "max_deletes", "delete_all"}, expire_changelogs},
     {"drop_partition", {"table", "partitions"}, drop_partition},
     {"merge_into",
      {"target_table", "target_alias", "source_sqls", "source_table", "merge_condition", "matched_upsert_condition", "matched_upsert_setting",

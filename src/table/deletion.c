@@ -78,6 +78,29 @@ tl_status tl_deletion__add_manifests(tl_table *table, const tl_snapshot *snap, t
     return status;
 }
 
+tl_status tl_deletion__add_list(tl_table *table, const char *name, int64_t bytes, tl_name_set *manifests, tl_name_set *files, tl_error *err)
+{
+    tl_manifest_list list = {0};
+    tl_entries entries = {0};
+    tl_buf key = {0};
+    tl_status status = add_name(manifests, name, err);
+    if (status == TL_OK && name != NULL)
+        status = tl_manifest_list_read(table->fs, &table->paths, name, bytes, &list, err);
+    for (size_t i = 0; status == TL_OK && i < list.n; i++) {
+        status = add_name(manifests, list.items[i].name, err);
+        if (status == TL_OK && files != NULL)
+            status = tl_manifest_read(table->fs, &table->paths, list.items[i].name, list.items[i].bytes, NULL, NULL, &entries, err);
+    }
+    for (size_t i = 0; status == TL_OK && i < entries.n; i++) {
+        if (tl_deletion__file_key(&entries.items[i], &key) != TL_OK || tl_name_set_add(files, key.data, key.len) != TL_OK)
+            status = tl_nomem(err, "files in use");
+    }
+    tl_buf_deinit(&key);
+    tl_entries_deinit(&entries);
+    tl_manifest_list_deinit(&list);
+    return status;
+}
+
 /* ---- data files ---- */
 
 /* Bucket folders that lost a file, as partition and bucket. */
@@ -111,7 +134,8 @@ static tl_status read_list(tl_table *table, const char *name, int64_t bytes, tl_
     return status == TL_E_NOMEM ? status : TL_OK;
 }
 
-tl_status tl_deletion__delta(tl_table *table, const tl_snapshot *snap, const tl_name_set *keep, tl_name_set *dirs, tl_error *err)
+tl_status tl_deletion__delta(tl_table *table, const tl_snapshot *snap, const tl_name_set *keep, bool keep_appended, tl_name_set *dirs,
+                             tl_error *err)
 {
     tl_entries entries = {0};
     tl_map gone = {0}; /* file -> its DELETE entry, as long as no ADD followed: a moved file is deleted on one level, added on another */
@@ -123,6 +147,8 @@ tl_status tl_deletion__delta(tl_table *table, const tl_snapshot *snap, const tl_
         status = tl_deletion__file_key(e, &key);
         if (status == TL_OK && e->kind == TL_ENTRY_ADD)
             tl_map_remove(&gone, key.data, key.len);
+        else if (keep_appended && e->file->file_source != TL_FILE_COMPACTED)
+            continue; /* of files of older releases the source is not known */
         else if (status == TL_OK && (keep == NULL || !tl_name_set_has(keep, key.data, key.len)))
             status = tl_map_put(&gone, key.data, key.len, e, NULL);
         if (status != TL_OK)
@@ -225,12 +251,16 @@ static tl_status remove_indexes(tl_table *table, const tl_snapshot *snap, tl_nam
     return status == TL_OK ? remove_manifest(table, snap->index_manifest, keep, err) : status;
 }
 
-tl_status tl_deletion__manifests(tl_table *table, const tl_snapshot *snap, bool changelog, tl_name_set *keep, tl_error *err)
+tl_status tl_deletion__manifests(tl_table *table, const tl_snapshot *snap, unsigned lists, tl_name_set *keep, tl_error *err)
 {
-    TL_TRY(remove_manifest_list(table, snap->base_manifest_list, snap->base_manifest_list_bytes, keep, err));
-    TL_TRY(remove_manifest_list(table, snap->delta_manifest_list, snap->delta_manifest_list_bytes, keep, err));
-    if (changelog)
+    if ((lists & TL_LISTS_DATA) != 0) {
+        TL_TRY(remove_manifest_list(table, snap->base_manifest_list, snap->base_manifest_list_bytes, keep, err));
+        TL_TRY(remove_manifest_list(table, snap->delta_manifest_list, snap->delta_manifest_list_bytes, keep, err));
+    }
+    if ((lists & TL_LISTS_CHANGELOG) != 0)
         TL_TRY(remove_manifest_list(table, snap->changelog_manifest_list, snap->changelog_manifest_list_bytes, keep, err));
+    if ((lists & TL_LISTS_INDEXES) == 0)
+        return TL_OK;
     TL_TRY(remove_indexes(table, snap, keep, err));
     if (snap->statistics != NULL && !tl_name_set_has(keep, snap->statistics, strlen(snap->statistics))) {
         TL_CLEANUP(tl_freep) char *dir = tl_paths_dir(&table->paths, "statistics");

@@ -473,6 +473,48 @@ static tl_status check_all(tl_fsck__check *c, bool all, tl_error *err)
     return status;
 }
 
+/* What a changelog that outlived its snapshot tells: its changelog files, or the files that were appended. */
+static tl_status check_kept(tl_fsck__check *c, const tl_snapshot *snap, tl_error *err)
+{
+    if (snap->changelog_manifest_list != NULL)
+        return check_changelog(c, snap, err);
+    if (tl_table__has_changelog_files(c->table) || snap->commit_kind != TL_COMMIT_APPEND)
+        return TL_OK;
+    TL_TRY(check_list(c, snap->delta_manifest_list, snap->delta_manifest_list_bytes, err));
+    tl_entries entries = {0};
+    tl_status status = read_entries(c, snap, TL_SCAN_DELTA, &entries, err);
+    for (size_t i = 0; status == TL_OK && i < entries.n; i++) {
+        if (entries.items[i].kind == TL_ENTRY_ADD)
+            status = check_file(c, &entries.items[i], /* changelog= */ false, err);
+    }
+    tl_entries_deinit(&entries);
+    return status;
+}
+
+static tl_status check_changelogs(tl_fsck__check *c, tl_error *err)
+{
+    tl_table *table = c->table;
+    int64_t *ids = NULL;
+    size_t n = 0;
+    TL_TRY(tl_changelog_list(table->fs, &table->paths, &ids, &n, err));
+    tl_status status = TL_OK;
+    for (size_t i = 0; status == TL_OK && i < n; i++) {
+        TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
+        tl_error cause = {0};
+        char what[48];
+        snprintf(what, sizeof what, "changelog %lld", (long long)ids[i]);
+        status = tl_changelog_read(table->fs, &table->paths, ids[i], &snap, &cause);
+        if (status == TL_OK)
+            status = check_kept(c, snap, err);
+        else if (status != TL_E_NOT_FOUND) /* expired meanwhile */
+            status = tl_fsck__failed(c, status, &cause, what, err);
+        else
+            status = TL_OK;
+    }
+    tl_free(ids);
+    return status;
+}
+
 tl_status tl_table_fsck(tl_table *table, bool all, tl_fsck_report *out, tl_error *err)
 {
     char name[256];
@@ -480,6 +522,8 @@ tl_status tl_table_fsck(tl_table *table, bool all, tl_fsck_report *out, tl_error
     tl_fsck_report report = {0};
     tl_fsck__check c = {.table = table, .report = &report};
     tl_status status = check_all(&c, all, err);
+    if (status == TL_OK && all && tl_table__decoupled(&table->schema->options))
+        status = check_changelogs(&c, err);
     if (status == TL_OK && all)
         status = tl_fsck__check_changes(&c, err);
     tl_map_deinit(&c.seen);

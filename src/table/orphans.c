@@ -253,35 +253,32 @@ static tl_status use_tags(search *s, const tl_paths *paths, tl_error *err)
     return status;
 }
 
-/* Changelogs that outlive their snapshots (changelog/changelog-N) are snapshots by form. */
+/* Of what a changelog names, files may be gone with the snapshot: only the list of its changes is sure to be there. */
+static tl_status use_changelog(search *s, const tl_paths *paths, const tl_snapshot *snap, tl_error *err)
+{
+    tl_status status = use_list(s, paths, snap->base_manifest_list, snap->base_manifest_list_bytes, err);
+    if (status == TL_OK || status == TL_E_NOT_FOUND)
+        status = use_list(s, paths, snap->delta_manifest_list, snap->delta_manifest_list_bytes, err);
+    if (status == TL_OK || status == TL_E_NOT_FOUND)
+        status = use_changes(s, paths, snap, err);
+    return status;
+}
+
 static tl_status use_changelogs(search *s, const tl_paths *paths, tl_error *err)
 {
-    TL_CLEANUP(tl_freep) char *dir = tl_paths_dir(paths, "changelog");
-    tl_dir_entry *entries = NULL;
+    int64_t *ids = NULL;
     size_t n = 0;
-    if (dir == NULL)
-        return tl_nomem(err, "path");
-    TL_TRY(tl_fs_list(s->table->fs, dir, &entries, &n, err));
+    TL_TRY(tl_changelog_list(s->table->fs, paths, &ids, &n, err));
     tl_status status = TL_OK;
     for (size_t i = 0; status == TL_OK && i < n; i++) {
-        if (entries[i].stat.is_dir || !has_prefix(entries[i].name, "changelog-"))
-            continue;
-        TL_CLEANUP(tl_freep) char *path = tl_path_join(dir, entries[i].name);
         TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
-        tl_bytes text = {0};
-        status = path == NULL ? tl_nomem(err, "path") : tl_fs_read_all(s->table->fs, path, INT64_C(64) << 20, &text, err);
+        status = tl_changelog_read(s->table->fs, paths, ids[i], &snap, err);
         if (status == TL_OK)
-            status = tl_snapshot_parse(tl_bytes_view_of(text), &snap, err);
-        /* Its data files may be gone with the snapshot: of its lists only that of the changelog must be there. */
-        if (status == TL_OK)
-            status = use(s, snap->base_manifest_list, err);
-        if (status == TL_OK)
-            status = use_list(s, paths, snap->delta_manifest_list, snap->delta_manifest_list_bytes, err);
-        if (status == TL_OK || status == TL_E_NOT_FOUND)
-            status = use_changes(s, paths, snap, err);
-        tl_bytes_deinit(&text);
+            status = use_changelog(s, paths, snap, err);
+        else if (status == TL_E_NOT_FOUND)
+            status = TL_OK; /* expired meanwhile */
     }
-    tl_dir_free(entries, n);
+    tl_free(ids);
     return status;
 }
 

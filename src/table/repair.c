@@ -3,7 +3,7 @@
 
 static tl_status mend_hint(tl_table *table, const char *name, int64_t id, bool dry_run, bool *mended, tl_error *err)
 {
-    TL_CLEANUP(tl_freep) char *path = tl_paths_hint(&table->paths, name);
+    TL_CLEANUP(tl_freep) char *path = tl_paths_hint(&table->paths, "snapshot", name);
     char want[24];
     tl_bytes text = {0};
     if (path == NULL)

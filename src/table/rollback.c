@@ -1,5 +1,5 @@
 /*
- * Rolling back: younger snapshots and tags go, their data files become orphans. Source: format reference §17; Java:
+ * Rolling back: younger snapshots, changelogs and tags go, their data files become orphans. Source: format reference §17; Java:
  * RollbackHelper.
  */
 #include "table/table_private.h"
@@ -45,6 +45,7 @@ static tl_status roll_back(tl_table *table, const tl_snapshot *snap, tl_error *e
         return tl_error_set(err, TL_E_NOT_FOUND, "Cannot find earliest snapshot.");
     TL_TRY(tl_hint_write(table->fs, &table->paths, "LATEST", snap->id, /* durable= */ true, err));
     TL_TRY(remove_snapshots(table, TL_MAX(first, snap->id + 1), last, err));
+    TL_TRY(tl_changelogs__roll_back(table, snap->id, err));
     return remove_tags(table, snap->id, err);
 }
 
@@ -101,9 +102,6 @@ tl_status tl_table_rollback(tl_table *table, int64_t snapshot_id, const char *ta
     char name[256];
     TL_TRY(tl_table__require_data(table, "roll it back", err));
     tl_table__full_name(table, name);
-    if (tl_table__decoupled(&table->schema->options))
-        return tl_error_set(err, TL_E_UNSUPPORTED, "table %s: not supported: changelogs that outlive their snapshots (changelog.* retention)",
-                            name);
     if (tag != NULL)
         return tl_error_wrap(err, to_tag(table, tag, err), "table %s", name);
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;

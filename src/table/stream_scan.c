@@ -27,10 +27,6 @@ tl_status tl_stream_scan_create(tl_table *table, int64_t next_snapshot, tl_strea
     if (scan == NULL)
         return tl_nomem(err, "streaming scan");
     const tl_options *opts = &table->schema->options;
-    char name[256];
-    if (tl_table__decoupled(opts))
-        return tl_error_set(err, TL_E_UNSUPPORTED, "table %s: not supported: changelogs that outlive their snapshots (changelog.* retention)",
-                            tl_table__full_name(table, name));
     scan->table = table;
     scan->next = TL_MAX(next_snapshot, 0);
     scan->watermark = TL_ABSENT;
@@ -119,7 +115,7 @@ static tl_status start_latest_full(tl_stream_scan *scan, start *out, tl_error *e
 static tl_status start_from_id(tl_stream_scan *scan, int64_t id, start *out, tl_error *err)
 {
     int64_t first = 0;
-    TL_TRY(tl_snapshot_earliest_id(scan->table->fs, &scan->table->paths, &first, err));
+    TL_TRY(tl_table__earliest_changes(scan->table, &first, err));
     if (first > 0)
         out->next = TL_MAX(id, first);
     return TL_OK;
@@ -127,10 +123,13 @@ static tl_status start_from_id(tl_stream_scan *scan, int64_t id, start *out, tl_
 
 static tl_status start_from_snapshot_full(tl_stream_scan *scan, int64_t id, start *out, tl_error *err)
 {
-    TL_TRY(start_from_id(scan, id, out, err));
-    if (out->next == 0)
+    tl_table *table = scan->table;
+    int64_t first = 0;
+    TL_TRY(tl_snapshot_earliest_id(table->fs, &table->paths, &first, err)); /* a changelog is no whole state */
+    if (first == 0)
         return TL_OK;
-    return tl_snapshot_read(scan->table->fs, &scan->table->paths, out->next, &out->full, err);
+    out->next = TL_MAX(id, first);
+    return tl_snapshot_read(table->fs, &table->paths, out->next, &out->full, err);
 }
 
 static tl_status start_from_time(tl_stream_scan *scan, start *out, tl_error *err)
@@ -143,7 +142,7 @@ static tl_status start_from_time(tl_stream_scan *scan, start *out, tl_error *err
         TL_TRY(tl_table__option_int(opts, "scan.timestamp-millis", 0, &ms, err));
     else if (text == NULL || !tl_parse_local_timestamp(text, &ms))
         return tl_error_set(err, TL_E_INVALID, "option 'scan.timestamp': '%s' is no time", text == NULL ? "" : text);
-    TL_TRY(tl_table__earlier_than(scan->table->fs, &scan->table->paths, ms, &id, &too_early, err));
+    TL_TRY(tl_table__earlier_than(scan->table, ms, /* changes= */ true, &id, &too_early, err));
     if (id >= 0)
         out->next = id + 1;
     return TL_OK;
@@ -155,12 +154,13 @@ static tl_status start_from_creation(tl_stream_scan *scan, start *out, tl_error 
     int64_t ms = 0, id = 0;
     bool too_early = false, exists = false;
     TL_TRY(tl_table__option_int(&table->schema->options, "scan.creation-time-millis", 0, &ms, err));
-    TL_TRY(tl_table__earlier_than(table->fs, &table->paths, ms, &id, &too_early, err));
+    TL_TRY(tl_table__earlier_than(table, ms, /* changes= */ true, &id, &too_early, err));
     if (id >= 0 && !too_early) {
-        TL_CLEANUP(tl_freep) char *path = tl_paths_snapshot(&table->paths, id + 1);
-        if (path == NULL)
-            return tl_nomem(err, "path");
-        TL_TRY(tl_fs_exists(table->fs, path, &exists, err));
+        TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
+        tl_status status = tl_table__changes_at(table, id + 1, &snap, err);
+        if (status != TL_OK && status != TL_E_NOT_FOUND)
+            return status;
+        exists = status == TL_OK;
     }
     if (exists)
         return start_from_id(scan, id + 1, out, err);
@@ -258,11 +258,12 @@ static tl_status first_plan(tl_stream_scan *scan, tl_splits *out, bool *planned,
 
 /* ---- following ---- */
 
-/* The snapshot `scan->next`, or NULL if it is not there yet. One that expired will never come: that is an error. */
+/* The snapshot (or changelog) `scan->next`, or NULL if it is not there yet. One that expired will never come: that is an error; the
+   reference waits for it where changelogs outlive snapshots. */
 static tl_status next_snapshot(tl_stream_scan *scan, tl_snapshot **out, tl_error *err)
 {
     tl_table *table = scan->table;
-    tl_status status = tl_snapshot_read(table->fs, &table->paths, scan->next, out, err);
+    tl_status status = tl_table__changes_at(table, scan->next, out, err);
     if (status != TL_E_NOT_FOUND)
         return status;
     *out = NULL;

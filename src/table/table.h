@@ -301,8 +301,13 @@ typedef struct tl_expire_spec {
     int64_t retain_max; /* TL_ABSENT: from the options */
     int64_t retain_min;
     int64_t older_than_ms; /* age: snapshots younger than this are kept; TL_ABSENT: snapshot.time-retained */
+    int64_t max_deletes;   /* at once; 0: as many as are due */
 } tl_expire_spec;
 tl_status tl_table_expire(tl_table *table, const tl_expire_spec *spec, int32_t *expired, tl_error *err);
+/** The same for changelogs that outlived their snapshots (changelog.* retention); what is not given comes from the options of both. */
+tl_status tl_table_expire_changelogs(tl_table *table, const tl_expire_spec *spec, int32_t *expired, tl_error *err);
+/** All of them, whatever readers have seen. */
+tl_status tl_table_delete_changelogs(tl_table *table, int32_t *deleted, tl_error *err);
 tl_status tl_table_drop_partitions(tl_table *table, const tl_options *specs, size_t n_specs, tl_error *err);
 /** The same in the name of a commit user. */
 tl_status tl_table_drop_partitions_as(tl_table *table, const char *user, const tl_options *specs, size_t n_specs, tl_error *err);

@@ -268,8 +268,9 @@ tl_status tl_table__latest(tl_fs *fs, const tl_paths *paths, tl_snapshot **out, 
 tl_status tl_table__earliest(tl_fs *fs, const tl_paths *paths, int64_t latest, tl_snapshot **out, tl_error *err);
 /** Last snapshot with timeMillis <= ms; NULL if none. */
 tl_status tl_table__at_or_before(tl_fs *fs, const tl_paths *paths, int64_t ms, tl_snapshot **out, tl_error *err);
-/** Id of the last snapshot with timeMillis < ms (may be one that does not exist); -1: no snapshot at all; 0 with *too_early. */
-tl_status tl_table__earlier_than(tl_fs *fs, const tl_paths *paths, int64_t ms, int64_t *out, bool *too_early, tl_error *err);
+/** Id of the last snapshot with timeMillis < ms (may be one that does not exist); -1: no snapshot at all; 0 with *too_early. With
+    `changes` the changelogs that outlived their snapshots count, too. */
+tl_status tl_table__earlier_than(tl_table *table, int64_t ms, bool changes, int64_t *out, bool *too_early, tl_error *err);
 /** Effective scan.mode. */
 const char *tl_table__startup_mode(const tl_options *opts);
 /** `scan.timestamp` text in local time to epoch milliseconds. */
@@ -388,14 +389,20 @@ bool tl_name_set_has(const tl_name_set *set, const void *name, size_t bytes);
 tl_status tl_deletion__add_files(tl_table *table, const tl_snapshot *snap, tl_name_set *set, tl_error *err);
 tl_status tl_deletion__add_manifests(tl_table *table, const tl_snapshot *snap, tl_name_set *set, tl_error *err);
 tl_status tl_deletion__file_key(const tl_manifest_entry *entry, tl_buf *out);
-/** Remove files that the snapshot's delta deletes (and does not add under another level), except those in `keep`. */
-tl_status tl_deletion__delta(tl_table *table, const tl_snapshot *snap, const tl_name_set *keep, tl_name_set *dirs, tl_error *err);
+/** A manifest list, if `name` is not NULL, and its manifests; the files of their entries into `files`, if that is not NULL. */
+tl_status tl_deletion__add_list(tl_table *table, const char *name, int64_t bytes, tl_name_set *manifests, tl_name_set *files, tl_error *err);
+/** Remove files that the snapshot's delta deletes (and does not add under another level), except those in `keep` (may be NULL) and, with
+    `keep_appended`, those that no compaction wrote. */
+tl_status tl_deletion__delta(tl_table *table, const tl_snapshot *snap, const tl_name_set *keep, bool keep_appended, tl_name_set *dirs,
+                             tl_error *err);
 /** Remove the ADDed files of a manifest list. */
 tl_status tl_deletion__added(tl_table *table, const char *list, int64_t bytes, tl_name_set *dirs, tl_error *err);
 /** Remove all live files of a snapshot except those in `keep`. */
 tl_status tl_deletion__live(tl_table *table, const tl_snapshot *snap, const tl_name_set *keep, tl_name_set *dirs, tl_error *err);
-/** Remove manifests and lists of a snapshot that are not in `keep` (what is removed is added to it). */
-tl_status tl_deletion__manifests(tl_table *table, const tl_snapshot *snap, bool changelog, tl_name_set *keep, tl_error *err);
+/** Remove manifests and lists of a snapshot that are not in `keep` (what is removed is added to it): base and delta, changelog, and its
+    index and statistics files. */
+enum { TL_LISTS_DATA = 1, TL_LISTS_CHANGELOG = 2, TL_LISTS_INDEXES = 4 };
+tl_status tl_deletion__manifests(tl_table *table, const tl_snapshot *snap, unsigned lists, tl_name_set *keep, tl_error *err);
 /** Remove bucket and partition folders of `dirs` that are empty, if snapshot.clean-empty-directories says so. */
 tl_status tl_deletion__empty_dirs(tl_table *table, const tl_name_set *dirs, tl_error *err);
 
@@ -408,9 +415,54 @@ typedef struct tl_tagged {
 tl_status tl_tags__snapshots(tl_table *table, tl_tagged **out, size_t *n, tl_error *err);
 void tl_tags__free(tl_tagged *tags, size_t n);
 
+/** Tags while files are deleted, and the files of the one that was asked for last. */
+typedef struct tl_tag_files {
+    tl_tagged *tags; /* of tl_tags__snapshots() */
+    size_t n;
+    tl_name_set keep; /* files of the tag `of`; 0: of none */
+    int64_t of;
+} tl_tag_files;
+void tl_tag_files__deinit(tl_tag_files *tags);
+/** Files of the nearest tag before the snapshot: they stay. NULL if there is none; *known is false if that tag cannot be read: better
+    leave orphans then than delete what it needs. */
+tl_status tl_tag_files__before(tl_table *table, tl_tag_files *tags, int64_t id, const tl_name_set **out, bool *known, tl_error *err);
+/** Manifests of the tags from `begin` (or the one before it) to `end` (exclusive). */
+tl_status tl_tag_files__add_manifests(tl_table *table, const tl_tag_files *tags, int64_t begin, int64_t end, tl_name_set *set, tl_error *err);
+
 /** Remove consumers that consumer.expiration-time is over for. */
 tl_status tl_consumers__expire(tl_table *table, tl_error *err);
+
+/* ---- how long snapshots and changelogs are kept (retention.c, changelog.c) ---- */
+
+typedef struct tl_retention {
+    int64_t max, min; /* how many stay */
+    int64_t age_ms;
+    int64_t deletes; /* most that go at once */
+} tl_retention;
+/** Limits of snapshots or changelogs: from the options and, where `spec` (may be NULL) gives them, from the caller. */
+tl_status tl_retention__read(const tl_options *opts, bool changelogs, const tl_expire_spec *spec, tl_retention *out, tl_error *err);
+typedef struct tl_retained {
+    tl_status (*read)(tl_fs *fs, const tl_paths *paths, int64_t id, tl_snapshot **out, tl_error *err);
+    int64_t newest;   /* snapshot that counts start from */
+    int64_t earliest; /* first that is there */
+    int64_t last;     /* nothing from this one on goes */
+    bool heed_consumers;
+} tl_retained;
+/** The first that stays; not above `earliest` if none goes. */
+tl_status tl_retention__end(tl_table *table, const tl_retention *r, const tl_retained *what, int64_t *end, tl_error *err);
+
 /** Whether changelogs outlive their snapshots (CoreOptions.changelogLifecycleDecoupled). */
 bool tl_table__decoupled(const tl_options *opts);
+/** Whether changes lie in files of their own; they are the appended data files otherwise. */
+bool tl_table__has_changelog_files(const tl_table *table);
+/** Snapshot N or, where changelogs outlive snapshots, changelog N. TL_E_NOT_FOUND if neither is there. */
+tl_status tl_table__changes_at(tl_table *table, int64_t id, tl_snapshot **out, tl_error *err);
+/** The oldest snapshot, or changelog, of which the changes can be read; 0 if there is none. */
+tl_status tl_table__earliest_changes(tl_table *table, int64_t *out, tl_error *err);
+tl_status tl_changelogs__expire(tl_table *table, const tl_expire_spec *spec, int32_t *expired, tl_error *err);
+/** Manifests and files that the changelogs up to `last` need, where data files are the changes. */
+tl_status tl_changelogs__add_needed(tl_table *table, int64_t last, tl_name_set *manifests, tl_name_set *files, tl_error *err);
+/** Remove those above an id, the youngest first. */
+tl_status tl_changelogs__roll_back(tl_table *table, int64_t above, tl_error *err);
 
 #endif

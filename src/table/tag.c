@@ -88,6 +88,46 @@ tl_status tl_tags__snapshots(tl_table *table, tl_tagged **out, size_t *n, tl_err
     return TL_OK;
 }
 
+/* ---- what tags need while files are deleted ---- */
+
+void tl_tag_files__deinit(tl_tag_files *tags)
+{
+    tl_name_set_deinit(&tags->keep);
+    tl_tags__free(tags->tags, tags->n);
+}
+
+tl_status tl_tag_files__before(tl_table *table, tl_tag_files *tags, int64_t id, const tl_name_set **out, bool *known, tl_error *err)
+{
+    const tl_snapshot *tag = NULL;
+    for (size_t i = 0; i < tags->n && tags->tags[i].snap->id < id; i++)
+        tag = tags->tags[i].snap;
+    *out = NULL;
+    *known = true;
+    if (tag == NULL)
+        return TL_OK;
+    if (tag->id != tags->of) {
+        tl_name_set_deinit(&tags->keep);
+        tags->of = 0;
+        tl_status status = tl_deletion__add_files(table, tag, &tags->keep, err);
+        if (status == TL_E_NOMEM)
+            return status;
+        *known = status == TL_OK;
+        tags->of = *known ? tag->id : 0;
+    }
+    *out = &tags->keep;
+    return TL_OK;
+}
+
+tl_status tl_tag_files__add_manifests(tl_table *table, const tl_tag_files *tags, int64_t begin, int64_t end, tl_name_set *set, tl_error *err)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < tags->n && tags->tags[i].snap->id <= begin; i++)
+        left = i;
+    for (size_t i = left; i < tags->n && tags->tags[i].snap->id < end; i++)
+        TL_TRY(tl_deletion__add_manifests(table, tags->tags[i].snap, set, err));
+    return TL_OK;
+}
+
 /* ---- create, rename ---- */
 
 /* Snapshot by id, from snapshot/ or from another tag (*tagged); the latest for 0. */
@@ -190,17 +230,19 @@ static tl_status clean(tl_table *table, const tl_snapshot *snap, const tl_snapsh
         status = tl_deletion__add_files(table, neighbours[i], &files, err);
         if (status == TL_OK)
             status = tl_deletion__add_manifests(table, neighbours[i], &manifests, err);
-        if (status != TL_OK && status != TL_E_NOMEM) {
-            usable = false; /* better leave orphans than delete what a neighbour needs */
-            status = TL_OK;
-        }
+    }
+    if (status == TL_OK)
+        status = tl_changelogs__add_needed(table, snap->id, &manifests, &files, err);
+    if (status != TL_OK && status != TL_E_NOMEM) {
+        usable = false; /* better leave orphans than delete what others need */
+        status = TL_OK;
     }
     if (status == TL_OK && usable)
         status = tl_deletion__live(table, snap, &files, &dirs, err);
     if (status == TL_OK && usable)
         status = tl_deletion__empty_dirs(table, &dirs, err);
     if (status == TL_OK && usable)
-        status = tl_deletion__manifests(table, snap, /* changelog= */ false, &manifests, err);
+        status = tl_deletion__manifests(table, snap, TL_LISTS_DATA | TL_LISTS_INDEXES, &manifests, err);
     tl_name_set_deinit(&files);
     tl_name_set_deinit(&manifests);
     tl_name_set_deinit(&dirs);

@@ -163,17 +163,29 @@ tl_status tl_table__at_or_before(tl_fs *fs, const tl_paths *paths, int64_t ms, t
     return TL_OK;
 }
 
-tl_status tl_table__earlier_than(tl_fs *fs, const tl_paths *paths, int64_t ms, int64_t *out, bool *too_early, tl_error *err)
+static tl_status earliest_of(tl_table *table, bool changes, int64_t latest, tl_snapshot **out, tl_error *err)
+{
+    if (changes) {
+        int64_t id = 0;
+        TL_TRY(tl_table__earliest_changes(table, &id, err));
+        tl_status status = id == 0 ? TL_E_NOT_FOUND : tl_table__changes_at(table, id, out, err);
+        if (status != TL_E_NOT_FOUND)
+            return status;
+    }
+    return tl_table__earliest(table->fs, &table->paths, latest, out, err);
+}
+
+tl_status tl_table__earlier_than(tl_table *table, int64_t ms, bool changes, int64_t *out, bool *too_early, tl_error *err)
 {
     *too_early = false;
     int64_t high = 0;
-    TL_TRY(tl_snapshot_latest_id(fs, paths, &high, err));
+    TL_TRY(tl_snapshot_latest_id(table->fs, &table->paths, &high, err));
     if (high == 0) {
         *out = -1;
         return TL_OK;
     }
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *first = NULL;
-    TL_TRY(tl_table__earliest(fs, paths, high, &first, err));
+    TL_TRY(earliest_of(table, changes, high, &first, err));
     if (first == NULL) {
         *out = high - 1;
         return TL_OK;
@@ -187,7 +199,7 @@ tl_status tl_table__earlier_than(tl_fs *fs, const tl_paths *paths, int64_t ms, i
     while (low < high) {
         int64_t mid = low + (high - low + 1) / 2;
         TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
-        TL_TRY(tl_snapshot_read(fs, paths, mid, &snap, err));
+        TL_TRY(changes ? tl_table__changes_at(table, mid, &snap, err) : tl_snapshot_read(table->fs, &table->paths, mid, &snap, err));
         if (snap->time_ms < ms)
             low = mid;
         else
@@ -571,7 +583,7 @@ static tl_status from_creation_time(tl_table *table, tl_read_point *out, tl_erro
     int64_t ms = 0, id = 0;
     bool too_early = false;
     TL_TRY(tl_table__option_int(opts, "scan.creation-time-millis", 0, &ms, err));
-    TL_TRY(tl_table__earlier_than(table->fs, &table->paths, ms, &id, &too_early, err));
+    TL_TRY(tl_table__earlier_than(table, ms, /* changes= */ false, &id, &too_early, err));
     if (id >= 0 && !too_early) {
         tl_status status = tl_snapshot_read(table->fs, &table->paths, id + 1, &out->snap, err);
         if (status != TL_E_NOT_FOUND)

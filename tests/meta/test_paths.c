@@ -20,7 +20,7 @@ static void metadata_of_a_branch_lies_in_its_folder(void **state)
     tl_paths main_paths = {.table = "/w/t", .branch = "main"}, branch = {.table = "/w/t", .branch = "b"};
     assert_path(tl_paths_schema(&main_paths, 3), "/w/t/schema/schema-3");
     assert_path(tl_paths_snapshot(&main_paths, 12), "/w/t/snapshot/snapshot-12");
-    assert_path(tl_paths_hint(&main_paths, "LATEST"), "/w/t/snapshot/LATEST");
+    assert_path(tl_paths_hint(&main_paths, "snapshot", "LATEST"), "/w/t/snapshot/LATEST");
     assert_path(tl_paths_schema(&branch, 0), "/w/t/branch/branch-b/schema/schema-0");
     assert_path(tl_paths_tag(&branch, "x"), "/w/t/branch/branch-b/tag/tag-x");
     assert_path(tl_paths_dir(&branch, "snapshot"), "/w/t/branch/branch-b/snapshot");

@@ -152,7 +152,6 @@ static void features_that_are_not_there_are_named(void **state)
         const char *columns, *keys, *partition, *options, *feature;
     } cases[] = {
         {KV, NULL, NULL, "row-tracking.enabled=true,data-evolution.enabled=true", "data evolution"},
-        {KV, "k", NULL, "bucket=1,changelog.num-retained.min=100", "changelog"},
     };
     for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
         lake l = memory_lake();
@@ -167,10 +166,6 @@ static void features_that_are_not_there_are_named(void **state)
         tl_commit_result result;
         if (status == TL_OK)
             status = tl_table_commit(table, &spec, &messages, &result, &err);
-        int32_t expired;
-        tl_expire_spec expire = {1, 1, 0};
-        if (status == TL_OK)
-            status = tl_table_expire(table, &expire, &expired, &err);
         if (status != TL_E_UNSUPPORTED || strcasestr(err.message, cases[i].feature) == NULL)
             fail_msg("%s: %s: '%s'", cases[i].options, tl_status_name(status), err.message);
         tl_commit_messages_deinit(&messages);

@@ -102,49 +102,6 @@ static void a_difference_of_states_leaves_out_what_is_the_same(void **state)
 
 /* ---- streaming ---- */
 
-typedef struct follower {
-    tl_table *table;
-    tl_stream_scan *scan;
-} follower;
-
-static follower follow(lake *l, const char *options, int64_t next)
-{
-    follower f = {0};
-    tl_options opts = options_of(options);
-    tl_error err;
-    assert_ok(tl_table_open_streaming(l->catalog, "d", "t", &opts, &f.table, &err), &err);
-    assert_ok(tl_stream_scan_create(f.table, next, &f.scan, &err), &err);
-    tl_options_deinit(&opts);
-    return f;
-}
-
-static void unfollow(follower *f)
-{
-    tl_stream_scan_free(f->scan);
-    tl_table_free(f->table);
-}
-
-/* The next plan's rows with kinds, or NULL if nothing is new. */
-static char *next_changes(follower *f, int64_t *snapshot, bool *full)
-{
-    tl_splits splits = {0};
-    tl_buf text = {0};
-    bool ready = false;
-    tl_error err;
-    assert_ok(tl_stream_scan_plan(f->scan, &splits, &ready, snapshot, full, &err), &err);
-    tl_scan_spec spec = {.limit = -1, .with_kinds = true};
-    for (size_t i = 0; i < splits.n; i++) {
-        TL_CLEANUP(tl_reader_freep) tl_reader *reader = NULL;
-        assert_ok(tl_table_read_split(f->table, &splits.items[i], &spec, &reader, &err), &err);
-        assert_ok(drain(reader, true, &text, &err), &err);
-    }
-    tl_splits_deinit(&splits);
-    assert_int_equal(tl_buf_append_byte(&text, 0), TL_OK);
-    char *sorted = ready ? sort_lines((const char *)text.data) : NULL;
-    tl_buf_deinit(&text);
-    return sorted;
-}
-
 static void assert_next(follower *f, int64_t wanted_snapshot, bool wanted_full, const char *want)
 {
     int64_t snapshot = 0;

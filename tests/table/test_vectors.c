@@ -176,7 +176,7 @@ static void index_files_go_with_the_snapshots_that_need_them(void **state)
         (void)delete_where(table, "[\"=\",\"k\",2]");
         (void)delete_where(table, "[\"=\",\"k\",4]");
         int32_t expired;
-        tl_expire_spec expire = {1, 1, 0};
+        tl_expire_spec expire = {.retain_max = 1, .retain_min = 1};
         assert_ok(tl_table_expire(table, &expire, &expired, &err), &err);
         assert_rows(&l, "t", "scan.tag-name=one",
                     "{'p':'x','k':2,'v':'c'}\n{'p':'x','k':4,'v':'e'}\n{'p':'x','k':6,'v':null}\n{'p':'x','k':8,'v':'i'}\n"
