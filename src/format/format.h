@@ -8,6 +8,7 @@
 #define TL_FORMAT_FORMAT_H
 
 #include "base/map.h"
+#include "base/row_set.h"
 #include "base/thread.h"
 #include "io/io.h"
 #include "types/column.h"
@@ -42,6 +43,7 @@ typedef struct tl_read_spec {
     const tl_type *row_type;       /* columns wanted, by name, in this order; those absent in the file are NULL */
     const tl_predicate *predicate; /* bound to row_type; NULL: none. Used to skip row groups and pages; with `exact`, also rows */
     bool exact;                    /* rows that do not pass are left out (late materialisation) */
+    const tl_row_ranges *rows;     /* rows that may be wanted: others need not be read, and may be left out. Outlives the reader; NULL: all */
     int64_t batch_rows;            /* 0: TL_BATCH_ROWS */
     bool with_row_numbers;         /* batch->seq holds each row's number in the file */
     tl_pool *pool;                 /* NULL: single-threaded */

@@ -143,12 +143,26 @@ typedef struct tl_avro_in {
     int null_branch;              /* of the old top-level union ["null", record]; -1: there is none */
     tl_buf window;                /* bytes of `file` from window_pos on */
     int64_t window_pos;
+    size_t read_ahead; /* bytes */
     tl_buf plain; /* decompressed */
 } tl_avro_in;
 
 /** Read the header. `memory` or `file` (of `bytes` bytes) is given; both must outlive `in`. */
 tl_status tl_avro__in_open(tl_avro_in *in, tl_bytes_view memory, tl_file *file, int64_t bytes, tl_error *err);
 void tl_avro__in_deinit(tl_avro_in *in);
+/** A block as its head tells of it. */
+typedef struct tl_avro_block {
+    int64_t at; /* of its data in the file; -1: there is none, the file ends here */
+    int64_t bytes;
+    int64_t n_records;
+} tl_avro_block;
+/** The head of the next block; then read its data, or pass over it. */
+tl_status tl_avro__in_head(tl_avro_in *in, tl_avro_block *out, tl_error *err);
+/** Its records, decompressed; valid until the next call. */
+tl_status tl_avro__in_body(tl_avro_in *in, const tl_avro_block *block, tl_bytes_view *data, tl_error *err);
+/** Before it is opened: most blocks will be passed over, do not read ahead. */
+void tl_avro__in_expect_gaps(tl_avro_in *in);
+void tl_avro__in_pass(tl_avro_in *in, const tl_avro_block *block);
 /** Next block with its records, decompressed; valid until the next call. data->data == NULL at the end of the file. */
 tl_status tl_avro__in_next(tl_avro_in *in, tl_bytes_view *data, int64_t *n_records, tl_error *err);
 /** TL_E_CORRUPT at the current block. */

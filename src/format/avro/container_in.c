@@ -15,6 +15,7 @@
 #include "format/avro/avro_private.h"
 
 #define READ_AHEAD_BYTES (1 << 20)
+#define READ_AHEAD_BYTES_SELECTIVE 4096 /* heads of blocks, most of which are passed over */
 
 /* What a decompressed block may have: far above the usual 64 kB, and in proportion to the bytes that are there. */
 static size_t block_bytes_max(size_t packed_bytes)
@@ -31,7 +32,7 @@ static tl_status fetch(tl_avro_in *in, int64_t pos, size_t len, tl_bytes_view *o
         return TL_OK;
     }
     if (pos < in->window_pos || len > in->window.len || (size_t)(pos - in->window_pos) > in->window.len - len) {
-        size_t ahead = (size_t)TL_MIN(in->bytes - pos, (int64_t)TL_MAX(len, (size_t)READ_AHEAD_BYTES));
+        size_t ahead = (size_t)TL_MIN(in->bytes - pos, (int64_t)TL_MAX(len, in->read_ahead));
         in->window.len = 0;
         if (tl_buf_reserve(&in->window, ahead) != TL_OK)
             return tl_nomem(err, "Avro block");
@@ -124,6 +125,8 @@ tl_status tl_avro__in_open(tl_avro_in *in, tl_bytes_view memory, tl_file *file, 
     in->memory = memory;
     in->file = file;
     in->bytes = bytes;
+    if (in->read_ahead == 0)
+        in->read_ahead = READ_AHEAD_BYTES;
     tl_bytes_view schema = {NULL, 0}, codec = {(const uint8_t *)"null", 4};
     TL_TRY(read_header(in, &schema, &codec, err));
     TL_TRY(find_codec(codec, &in->codec, err));
@@ -175,37 +178,65 @@ static bool count_fits(const tl_avro_in *in, int64_t n_records, size_t bytes)
     int64_t min_bytes = in->schema->min_bytes;
     if (in->null_branch >= 0)
         min_bytes = 1;
-    return n_records >= 0 && (n_records == 0 || (min_bytes > 0 && n_records <= (int64_t)bytes / min_bytes));
+    return n_records == 0 || (min_bytes > 0 && n_records <= (int64_t)bytes / min_bytes);
 }
 
-tl_status tl_avro__in_next(tl_avro_in *in, tl_bytes_view *data, int64_t *n_records, tl_error *err)
+tl_status tl_avro__in_head(tl_avro_in *in, tl_avro_block *out, tl_error *err)
 {
-    *data = (tl_bytes_view){NULL, 0};
-    *n_records = 0;
+    *out = (tl_avro_block){.at = -1};
     if (in->pos >= in->bytes)
         return TL_OK;
     in->block_no++;
     tl_bytes_view head = {NULL, 0};
     TL_TRY(fetch(in, in->pos, (size_t)TL_MIN(in->bytes - in->pos, 20), &head, err));
     tl_avro_cursor c = {head.data, head.data + head.len};
-    int64_t count, size;
-    if (!tl_avro__read_long(&c, &count) || !tl_avro__read_long(&c, &size))
+    if (!tl_avro__read_long(&c, &out->n_records) || !tl_avro__read_long(&c, &out->bytes))
         return tl_avro__in_corrupt(in, "truncated", err);
     int64_t at = in->pos + (c.p - head.data);
-    if (size < 0 || size > in->bytes - at - 16)
+    if (out->bytes < 0 || out->bytes > in->bytes - at - 16)
         return tl_error_set(err, TL_E_CORRUPT, "block %lld: %lld bytes at %lld, where the file ends at %lld",
-                            (long long)in->block_no, (long long)size, (long long)at, (long long)in->bytes);
+                            (long long)in->block_no, (long long)out->bytes, (long long)at, (long long)in->bytes);
+    if (out->n_records < 0)
+        return tl_error_set(err, TL_E_CORRUPT, "block %lld: %lld records", (long long)in->block_no, (long long)out->n_records);
+    out->at = at;
+    return TL_OK;
+}
+
+void tl_avro__in_expect_gaps(tl_avro_in *in)
+{
+    in->read_ahead = READ_AHEAD_BYTES_SELECTIVE;
+}
+
+void tl_avro__in_pass(tl_avro_in *in, const tl_avro_block *block)
+{
+    in->pos = block->at + block->bytes + 16;
+}
+
+tl_status tl_avro__in_body(tl_avro_in *in, const tl_avro_block *block, tl_bytes_view *data, tl_error *err)
+{
     tl_bytes_view packed = {NULL, 0};
-    TL_TRY(fetch(in, at, (size_t)size + 16, &packed, err));
+    TL_TRY(fetch(in, block->at, (size_t)block->bytes + 16, &packed, err));
     packed.len -= 16;
     if (memcmp(packed.data + packed.len, in->sync, 16) != 0)
         return tl_error_set(err, TL_E_CORRUPT, "block %lld: sync marker mismatch at byte %lld", (long long)in->block_no,
-                            (long long)(at + size));
+                            (long long)(block->at + block->bytes));
     TL_TRY(decompress(in, packed, data, err));
-    if (!count_fits(in, count, data->len))
+    if (!count_fits(in, block->n_records, data->len))
         return tl_error_set(err, TL_E_CORRUPT, "block %lld: %lld records in %zu bytes", (long long)in->block_no,
-                            (long long)count, data->len);
-    in->pos = at + size + 16;
-    *n_records = count;
+                            (long long)block->n_records, data->len);
+    tl_avro__in_pass(in, block);
+    return TL_OK;
+}
+
+tl_status tl_avro__in_next(tl_avro_in *in, tl_bytes_view *data, int64_t *n_records, tl_error *err)
+{
+    tl_avro_block block;
+    *data = (tl_bytes_view){NULL, 0};
+    *n_records = 0;
+    TL_TRY(tl_avro__in_head(in, &block, err));
+    if (block.at < 0)
+        return TL_OK;
+    TL_TRY(tl_avro__in_body(in, &block, data, err));
+    *n_records = block.n_records;
     return TL_OK;
 }

@@ -27,6 +27,8 @@ typedef struct avro_reader {
     int64_t batch_rows;
     bool with_row_numbers;
     int64_t row_number; /* of the next record */
+    const tl_row_ranges *wanted; /* NULL: all rows */
+    size_t wanted_at;            /* the first of them that ends behind row_number */
     tl_bytes_view block;
     tl_avro_cursor c; /* in the block */
     int64_t left;     /* records in the block */
@@ -147,18 +149,37 @@ static tl_status read_record(avro_reader *r, int64_t row, tl_error *err)
 
 /* ---- one batch ---- */
 
+/* Whether some of the next n rows are wanted. */
+static bool is_wanted(avro_reader *r, int64_t n)
+{
+    if (r->wanted == NULL)
+        return true;
+    r->wanted_at = tl_row_ranges_find(r->wanted, r->wanted_at, r->row_number);
+    return r->wanted_at < r->wanted->n && r->wanted->items[r->wanted_at].from - r->row_number < n;
+}
+
 static tl_status next_block(avro_reader *r, bool *more, tl_error *err)
 {
     *more = true;
     while (r->left == 0) {
+        tl_avro_block block;
         if (r->c.p != r->c.end)
             return tl_avro__in_corrupt(&r->in, "bytes after the last record", err);
-        TL_TRY(tl_avro__in_next(&r->in, &r->block, &r->left, err));
-        r->c = (tl_avro_cursor){r->block.data, r->block.data + r->block.len};
-        if (r->block.data == NULL) {
+        TL_TRY(tl_avro__in_head(&r->in, &block, err));
+        if (block.at < 0) {
             *more = false;
             return TL_OK;
         }
+        if (block.n_records > INT64_MAX - r->row_number)
+            return tl_avro__in_corrupt(&r->in, "too many records", err);
+        if (!is_wanted(r, block.n_records)) {
+            tl_avro__in_pass(&r->in, &block);
+            r->row_number += block.n_records;
+            continue;
+        }
+        TL_TRY(tl_avro__in_body(&r->in, &block, &r->block, err));
+        r->left = block.n_records;
+        r->c = (tl_avro_cursor){r->block.data, r->block.data + r->block.len};
     }
     return TL_OK;
 }
@@ -214,15 +235,17 @@ static tl_status finish_batch(avro_reader *r, int64_t first_row, int64_t n_rows,
 
 static tl_status fill_batch(avro_reader *r, tl_batch **out, tl_error *err)
 {
-    int64_t row = 0, first_row = r->row_number;
+    int64_t row = 0;
     bool more;
     TL_TRY(next_block(r, &more, err));
+    int64_t first_row = r->row_number;
     if (!more) {
         *out = NULL;
         return TL_OK;
     }
     TL_TRY(start_batch(r, err));
-    while (more && row < r->batch_rows && r->batch_bytes < BATCH_BYTES_MAX) {
+    /* Rows of a batch are numbered through, so that it ends where a block was passed over. */
+    while (more && row < r->batch_rows && r->batch_bytes < BATCH_BYTES_MAX && r->row_number == first_row + row) {
         for (; r->left > 0 && row < r->batch_rows && r->batch_bytes < BATCH_BYTES_MAX; r->left--, row++, r->row_number++)
             TL_TRY(read_record(r, row, err));
         TL_TRY(next_block(r, &more, err));
@@ -315,7 +338,10 @@ tl_status tl_avro__reader_open(tl_fs *fs, const char *path, int64_t bytes, const
     r->fs = tl_fs_ref(fs);
     r->batch_rows = spec->batch_rows > 0 ? spec->batch_rows : TL_BATCH_ROWS;
     r->with_row_numbers = spec->with_row_numbers;
+    r->wanted = spec->rows;
     tl_status status = (r->name = tl_strdup(tl_path_base(path))) == NULL ? tl_nomem(err, "Avro reader") : TL_OK;
+    if (r->wanted != NULL)
+        tl_avro__in_expect_gaps(&r->in);
     if (status == TL_OK)
         status = open_input(fs, path, bytes, &r->file, &r->in, err);
     if (status == TL_OK)

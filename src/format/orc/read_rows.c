@@ -16,6 +16,8 @@ typedef struct row_reader {
     tl_predicate *predicate; /* NULL: none */
     bool is_late;            /* rows that do not pass are left out */
     bool with_row_numbers;
+    const tl_row_ranges *wanted; /* NULL: all rows */
+    size_t wanted_at;            /* the first of them that ends behind the row to read next */
     int64_t batch_rows_max;
     tl_pool *pool;
     tl_orc_zone zone;
@@ -128,6 +130,15 @@ static tl_status open_columns(row_reader *r, const tl_orc_stripe *stripe, tl_err
     return TL_OK;
 }
 
+/* Whether rows of the stripe just begun are wanted. */
+static bool is_wanted(row_reader *r)
+{
+    if (r->wanted == NULL)
+        return true;
+    r->wanted_at = tl_row_ranges_find(r->wanted, r->wanted_at, r->first_row);
+    return r->wanted_at < r->wanted->n && r->wanted->items[r->wanted_at].from < r->next_first_row;
+}
+
 static tl_status open_stripe(row_reader *r, int32_t s, tl_error *err)
 {
     const tl_orc_stripe *stripe = &r->file.meta.stripes[s];
@@ -139,7 +150,7 @@ static tl_status open_stripe(row_reader *r, int32_t s, tl_error *err)
     r->stride = r->file.meta.stride;
     r->n_groups = r->stride > 0 ? (r->rows + r->stride - 1) / r->stride : 1;
     r->keeps = NULL;
-    if (r->rows == 0)
+    if (r->rows == 0 || !is_wanted(r))
         return TL_OK;
     if (r->predicate != NULL) {
         stripe_stats(r, s);
@@ -158,8 +169,8 @@ static tl_status open_stripe(row_reader *r, int32_t s, tl_error *err)
     return TL_OK;
 }
 
-/* The next rows that may match, at r->row; 0 at the end of the stripe. */
-static int64_t next_rows(row_reader *r)
+/* The next rows whose groups may match, at r->row; 0 at the end of the stripe. */
+static int64_t next_kept_rows(row_reader *r)
 {
     if (r->keeps == NULL)
         return TL_MIN(r->batch_rows, r->rows - r->row);
@@ -171,6 +182,40 @@ static int64_t next_rows(row_reader *r)
     while (group < r->n_groups && r->keeps[group])
         group++;
     return TL_MIN(r->batch_rows, TL_MIN(group * r->stride, r->rows) - r->row);
+}
+
+/* Where more rows than this lie between two that are wanted, they are passed over: what is read in vain costs more than a batch more. */
+#define GAP_ROWS_MIN 512
+
+/* Cut `n` rows at r->row to those wanted. They may begin and end later, so that r->row moves; 0: none of them is. */
+static int64_t cut_rows(row_reader *r, int64_t n)
+{
+    int64_t from = r->first_row + r->row, end = from + n;
+    r->wanted_at = tl_row_ranges_find(r->wanted, r->wanted_at, from);
+    size_t i = r->wanted_at;
+    if (i == r->wanted->n || r->wanted->items[i].from >= end) {
+        r->row += n;
+        return 0;
+    }
+    from = TL_MAX(from, r->wanted->items[i].from);
+    int64_t to = TL_MIN(end, r->wanted->items[i].to);
+    while (++i < r->wanted->n && r->wanted->items[i].from < end && r->wanted->items[i].from - to < GAP_ROWS_MIN)
+        to = TL_MIN(end, r->wanted->items[i].to);
+    r->row = from - r->first_row;
+    return to - from;
+}
+
+/* The next rows to read, at r->row; 0 at the end of the stripe. */
+static int64_t next_rows(row_reader *r)
+{
+    for (;;) {
+        int64_t n = next_kept_rows(r);
+        if (n == 0 || r->wanted == NULL)
+            return n;
+        n = cut_rows(r, n);
+        if (n > 0)
+            return n;
+    }
 }
 
 /* ---- columns ---- */
@@ -374,6 +419,7 @@ static tl_status init_reader(row_reader *r, const tl_read_spec *spec, tl_error *
     r->batch_rows_max = spec->batch_rows > 0 ? TL_MIN(spec->batch_rows, INT32_MAX) : TL_BATCH_ROWS;
     r->with_row_numbers = spec->with_row_numbers;
     r->pool = spec->pool;
+    r->wanted = spec->rows;
     TL_TRY(init_columns(r, err));
     if (spec->predicate == NULL)
         return TL_OK;

@@ -18,6 +18,8 @@ typedef struct row_reader {
     bool is_late;            /* rows that do not pass are left out */
     bool with_row_numbers;
     int64_t batch_rows;
+    const tl_row_ranges *wanted; /* NULL: all rows */
+    size_t wanted_at;            /* the first of them that ends in the group or behind it */
     tl_pool *pool;
     tl_pq_pruner pruner;
     int32_t n_cols;
@@ -68,6 +70,39 @@ static tl_status open_leaves(row_reader *r, int32_t group, bool with_index, tl_e
     return TL_OK;
 }
 
+/* Cut the ranges of the group to the rows wanted. */
+static tl_status cut_ranges(row_reader *r, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) tl_pq_range *ranges = TL_STEAL(r->ranges);
+    int32_t n_ranges = r->n_ranges;
+    size_t n = 0, at = r->wanted_at, cap = (size_t)n_ranges;
+    for (size_t i = at; i < r->wanted->n && r->wanted->items[i].from < r->next_first_row; i++)
+        cap++;
+    r->n_ranges = 0;
+    r->ranges = tl_alloc((cap + 1) * sizeof *r->ranges);
+    if (r->ranges == NULL)
+        return tl_nomem(err, "row ranges");
+    for (int32_t i = 0; i < n_ranges; i++) {
+        int64_t from = r->group_first_row + ranges[i].from, to = from + ranges[i].count;
+        at = tl_row_ranges_find(r->wanted, at, from);
+        for (size_t k = at; k < r->wanted->n && r->wanted->items[k].from < to; k++) {
+            int64_t first = TL_MAX(from, r->wanted->items[k].from), end = TL_MIN(to, r->wanted->items[k].to);
+            r->ranges[n++] = (tl_pq_range){first - r->group_first_row, end - first};
+        }
+    }
+    r->n_ranges = (int32_t)n;
+    return TL_OK;
+}
+
+/* Whether rows of the group just begun are wanted. */
+static bool is_wanted(row_reader *r)
+{
+    if (r->wanted == NULL)
+        return true;
+    r->wanted_at = tl_row_ranges_find(r->wanted, r->wanted_at, r->group_first_row);
+    return r->wanted_at < r->wanted->n && r->wanted->items[r->wanted_at].from < r->next_first_row;
+}
+
 static tl_status open_group(row_reader *r, int32_t group, tl_error *err)
 {
     bool may_match;
@@ -78,10 +113,14 @@ static tl_status open_group(row_reader *r, int32_t group, tl_error *err)
     r->ranges = NULL;
     r->n_ranges = r->range = 0;
     r->range_row = 0;
+    if (!is_wanted(r))
+        return TL_OK;
     TL_TRY(tl_pq__group_may_match(&r->pruner, group, &may_match, err));
     if (!may_match || num_rows == 0)
         return TL_OK;
     TL_TRY(tl_pq__group_ranges(&r->pruner, group, &r->ranges, &r->n_ranges, err));
+    if (r->wanted != NULL)
+        TL_TRY(cut_ranges(r, err));
     if (r->n_ranges == 0)
         return TL_OK;
     bool skips_rows = r->is_late || r->n_ranges != 1 || r->ranges[0].count != num_rows;
@@ -445,6 +484,7 @@ static tl_status init_reader(row_reader *r, const tl_read_spec *spec, tl_error *
     r->batch_rows = spec->batch_rows > 0 ? TL_MIN(spec->batch_rows, INT32_MAX) : TL_BATCH_ROWS;
     r->with_row_numbers = spec->with_row_numbers;
     r->pool = spec->pool;
+    r->wanted = spec->rows;
     TL_TRY(init_columns(r, err));
     if (spec->predicate != NULL)
         TL_TRY(tl_predicate_dup(spec->predicate, &r->predicate, err));
