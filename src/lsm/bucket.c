@@ -78,6 +78,11 @@ void tl_lsm__bucket_remove(const tl_lsm__bucket *bucket, const tl_data_file *fil
         tl_lsm__recent_forget(bucket->recent, file->name);
     if (path != NULL)
         (void)tl_fs_remove(bucket->config->fs, path, /* err= */ NULL); /* what stays is an orphan: harmless */
+    for (int32_t i = 0; path != NULL && i < file->n_extra_files; i++) {
+        TL_CLEANUP(tl_freep) char *extra = tl_strf("%.*s%s", (int)(tl_path_base(path) - path), path, file->extra_files[i]);
+        if (extra != NULL)
+            (void)tl_fs_remove(bucket->config->fs, extra, /* err= */ NULL); /* as above */
+    }
     tl_free(path);
 }
 

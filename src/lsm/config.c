@@ -146,13 +146,6 @@ static const char *write_feature(const tl_options *options)
         if (opt_is_true(options, flags[i].key))
             return flags[i].feature;
     }
-    for (size_t i = 0; i < options->count; i++) {
-        const char *key = options->keys[i];
-        size_t len = strlen(key);
-        static const char suffix[] = ".columns";
-        if (strncmp(key, "file-index.", 11) == 0 && len > sizeof suffix && strcmp(key + len - (sizeof suffix - 1), suffix) == 0)
-            return "file indexes (options 'file-index.…')";
-    }
     return NULL;
 }
 
@@ -334,6 +327,14 @@ static tl_status parse_vectors(tl_lsm_config *config, const tl_options *options,
     return opt_memory(options, "deletion-vector.index-file.target-size", &config->index_target_bytes, err);
 }
 
+static tl_status parse_file_indexes(tl_lsm_config *config, const tl_options *options, tl_error *err)
+{
+    config->index_read = true;
+    config->index_in_manifest_bytes = 500;
+    TL_TRY(opt_bool(options, "file-index.read.enabled", &config->index_read, err));
+    return opt_memory(options, "file-index.in-manifest-threshold", &config->index_in_manifest_bytes, err);
+}
+
 static tl_status parse_stats(tl_lsm_config *config, const tl_options *options, tl_error *err)
 {
     config->stats_dense = true;
@@ -497,6 +498,7 @@ static tl_status parse_all(tl_lsm_config *config, tl_error *err)
     TL_TRY(parse_spill_codec(config, options, err));
     TL_TRY(parse_compaction(config, options, err));
     TL_TRY(parse_vectors(config, options, err));
+    TL_TRY(parse_file_indexes(config, options, err));
     TL_TRY(parse_changelog(config, options, err));
     TL_TRY(parse_stats(config, options, err));
     TL_TRY(parse_tracking(config, options, err));

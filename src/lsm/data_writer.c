@@ -16,8 +16,10 @@
 struct tl_lsm__writer {
     tl_lsm__writer_spec spec; /* bucket: ref held */
     const tl_lsm__file_options *options;
-    tl_file_writer *open; /* NULL: no open file */
-    char *name;           /* of the open file */
+    const tl_file_index_plan *index_plan; /* NULL: no column is indexed */
+    tl_file_writer *open;        /* NULL: no open file */
+    char *name;                  /* of the open file */
+    tl_file_index_writer *index; /* of the open file; NULL: none */
     int64_t rows;         /* over all files, for the rhythm of the checks */
     int64_t file_rows;
     int64_t min_seq;
@@ -46,6 +48,9 @@ tl_status tl_lsm__writer_create(const tl_lsm__writer_spec *spec, tl_lsm__writer 
         writer->options = &spec->shape->options;
     else
         status = tl_lsm__file_options_of(spec->bucket->config, spec->level, spec->changelog, &writer->options, err);
+    bool whole_rows = spec->shape == NULL || spec->shape->n >= tl_lsm__n_columns(spec->bucket->config);
+    if (status == TL_OK && whole_rows)
+        status = tl_lsm__index_plan_of(spec->bucket->config, &writer->index_plan, err);
     if (status != TL_OK) {
         tl_lsm__writer_free(writer);
         return status;
@@ -62,6 +67,8 @@ static void drop_open_file(tl_lsm__writer *writer)
     tl_lsm__kept_unref(TL_STEAL(writer->kept));
     tl_free(writer->name);
     writer->name = NULL;
+    tl_file_index_writer_free(writer->index);
+    writer->index = NULL;
 }
 
 void tl_lsm__writer_free(tl_lsm__writer *writer)
@@ -88,7 +95,8 @@ int64_t tl_lsm__writer_memory_bytes(const tl_lsm__writer *writer)
     if (writer->open == NULL)
         return 0;
     const tl_file_writer_ops *ops = writer->open->ops;
-    return ops->memory_bytes == NULL ? ops->bytes_estimate(writer->open) : ops->memory_bytes(writer->open);
+    int64_t index = writer->index == NULL ? 0 : tl_file_index_writer_bytes(writer->index);
+    return index + (ops->memory_bytes == NULL ? ops->bytes_estimate(writer->open) : ops->memory_bytes(writer->open));
 }
 
 /* ---- opening ---- */
@@ -96,6 +104,8 @@ int64_t tl_lsm__writer_memory_bytes(const tl_lsm__writer *writer)
 static tl_status open_file(tl_lsm__writer *writer, tl_error *err)
 {
     const tl_lsm_config *config = config_of(writer);
+    if (writer->index_plan != NULL)
+        TL_TRY(tl_file_index_writer_create(writer->index_plan, &writer->index, err));
     writer->name = tl_lsm__names_next(writer->spec.names, config, writer->options);
     char *path = writer->name == NULL ? NULL : tl_path_join(writer->spec.bucket->dir, writer->name);
     tl_write_spec spec = {
@@ -213,6 +223,8 @@ static tl_status write_piece(tl_lsm__writer *writer, const tl_batch *batch, tl_e
         TL_TRY(open_file(writer, err));
     TL_TRY(file_batch(writer, batch, &file, err));
     TL_TRY(tl_error_wrap(err, writer->open->ops->write(writer->open, file, err), "data file '%s'", writer->name));
+    if (writer->index != NULL)
+        TL_TRY(tl_error_wrap(err, tl_file_index_writer_add(writer->index, batch->cols, batch->n_rows, err), "data file '%s'", writer->name));
     TL_TRY(note_rows(writer, batch, err));
     if (writer->kept != NULL && !tl_lsm__kept_add(writer->kept, config_of(writer), batch))
         tl_lsm__kept_unref(TL_STEAL(writer->kept));
@@ -406,6 +418,10 @@ tl_status tl_lsm__writer_roll(tl_lsm__writer *writer, tl_error *err)
         writer->open = NULL;
         file->name = TL_STEAL(writer->name);
         status = describe(writer, &result, file, err);
+        if (status == TL_OK && writer->index != NULL)
+            status = tl_error_wrap(err, tl_lsm__index_attach(writer->spec.bucket, writer->index, file, err), "data file '%s'", file->name);
+        tl_file_index_writer_free(writer->index);
+        writer->index = NULL;
         if (status == TL_OK)
             status = tl_file_list_add(&writer->closed, file, err);
         if (status == TL_OK && writer->kept != NULL)

@@ -93,6 +93,7 @@ void tl_lsm__layout_free(tl_lsm__layout *layout, int32_t n_columns)
     for (size_t i = 0; i < layout->n_schemas; i++)
         file_schema_free(layout->schemas[i], n_columns);
     tl_free(layout->schemas);
+    tl_file_index_plan_free(layout->index_plan);
     tl_arena_deinit(&layout->arena);
     pthread_mutex_destroy(&layout->lock);
     tl_free(layout);

@@ -6,6 +6,7 @@
 
 #include <stdatomic.h>
 
+#include "index/file_index.h"
 #include "lsm/lsm.h"
 #include "types/evolve.h"
 
@@ -36,6 +37,8 @@ typedef struct tl_lsm__layout {
     struct tl_lsm__file_options *file_options;
     struct tl_lsm__file_schema **schemas;
     size_t n_schemas;
+    tl_file_index_plan *index_plan; /* NULL: no column is indexed */
+    bool index_plan_known;
 } tl_lsm__layout;
 
 /** A column of the table in files of one schema. */
@@ -164,6 +167,16 @@ static inline void tl_lsm__list_clear(tl_file_list *list)
 int64_t tl_lsm__list_bytes(const tl_file_list *list);
 /** Level and sequence numbers of a run's files, for a merge; the reader is left to the caller. */
 tl_merge_input tl_lsm__merge_input(const tl_file_list *run);
+
+/* ---- file_indexes.c ---- */
+
+/** What is indexed of new data files; NULL: nothing. Borrowed from the config. Thread-safe. Fails on wrong options. */
+tl_status tl_lsm__index_plan_of(tl_lsm_config *config, const tl_file_index_plan **out, tl_error *err);
+/** Finish the indexes of a file that is written, and put them into its entry or beside it. On failure nothing is left behind. */
+tl_status tl_lsm__index_attach(const tl_lsm__bucket *bucket, tl_file_index_writer *writer, tl_data_file *file, tl_error *err);
+/** Which rows of a file can pass, as its index knows; `pred` is bound to `type`, whose columns have the file's names and types. */
+tl_status tl_lsm__index_ask(const tl_lsm__bucket *bucket, const tl_data_file *file, const tl_predicate *pred, const tl_type *type,
+                            tl_file_index_verdict *verdict, tl_row_ranges *out, tl_error *err);
 
 /* ---- sections.c ---- */
 

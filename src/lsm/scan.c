@@ -7,7 +7,7 @@
  * With row tracking `_ROW_ID` and `_SEQUENCE_NUMBER` are those that a rewrite stored with the row, else the row's number in the file
  * from `_FIRST_ROW_ID` on, and the file's sequence number (Java: DataFileRecordReader).
  * Predicates go down to the file as far as they look at its columns, in terms of the types there; the rest is evaluated on the
- * finished batch.
+ * finished batch. The file's indexes are asked first: they may know that no row passes, or which rows alone can.
  * Files that the bucket's writer has just made may still be in memory (recent.c) and are not opened.
  * Rows in the file's deletion vector are left out of each batch by their numbers in the file, which stay true however much of it
  * was pruned.
@@ -120,7 +120,7 @@ typedef struct file_reader {
     tl_reader base;
     tl_lsm__scan *scan;
     tl_data_file *file;
-    tl_reader *inner;
+    tl_reader *inner;       /* NULL: no row of the file passes */
     tl_predicate *pushed;   /* bound to the inner type; must live as long as `inner` */
     tl_predicate *residual; /* bound to scan->type: what the file could not decide; NULL: nothing */
     bool *residual_columns; /* per column of the scan: it looks at it */
@@ -130,6 +130,7 @@ typedef struct file_reader {
     int32_t kind_col;
     int32_t row_id_col;     /* row tracking: what the file stores, if it does */
     int32_t row_seq_col;
+    tl_row_ranges rows; /* that may pass, as the file's index tells; must live as long as `inner` */
     bool known_inserts; /* no row of the file is a -U or -D */
     tl_dv *deleted;     /* NULL: no row is */
     int64_t *numbers;   /* of the rows of the last batch; NULL: not wanted */
@@ -145,6 +146,7 @@ static void file_reader_free(tl_reader *reader)
     tl_predicate_free(r->residual);
     tl_free(r->residual_columns);
     tl_free(r->source);
+    tl_row_ranges_deinit(&r->rows);
     tl_free(r->numbers);
     tl_dv_unref(r->deleted);
     tl_data_file_unref(r->file);
@@ -303,7 +305,8 @@ static tl_status file_reader_next(tl_reader *reader, tl_batch **out, tl_error *e
     for (;;) {
         TL_CLEANUP(tl_batch_freep) tl_batch *inner = NULL;
         tl_batch *batch = NULL;
-        TL_TRY(tl_error_wrap(err, tl_reader_next(r->inner, &inner, err), "data file '%s'", r->file->name));
+        if (r->inner != NULL)
+            TL_TRY(tl_error_wrap(err, tl_reader_next(r->inner, &inner, err), "data file '%s'", r->file->name));
         if (inner == NULL) {
             *out = NULL;
             return TL_OK;
@@ -429,13 +432,34 @@ static tl_status split_predicate(file_reader *r, const tl_predicate *pred, tl_er
     return tl_predicate_dup(pred, &r->residual, err);
 }
 
+static tl_status open_format(file_reader *r, const tl_type *type, tl_error *err)
+{
+    const tl_lsm__scan *scan = r->scan;
+    const tl_format *format = NULL;
+    tl_file_index_verdict verdict = TL_INDEX_ALL;
+    TL_TRY(tl_format_of_file(r->file->name, &format, err));
+    if (r->pushed != NULL && r->pushed->op != TL_PRED_TRUE)
+        TL_TRY(tl_lsm__index_ask(scan->bucket, r->file, r->pushed, type, &verdict, &r->rows, err));
+    if (verdict == TL_INDEX_NONE)
+        return TL_OK;
+    TL_CLEANUP(tl_freep) char *path = tl_lsm__bucket_file_path(scan->bucket, r->file);
+    if (path == NULL)
+        return tl_nomem(err, "file path");
+    tl_read_spec spec = {.row_type = type,
+                         .predicate = r->pushed,
+                         .exact = r->pushed != NULL,
+                         .rows = verdict == TL_INDEX_SOME ? &r->rows : NULL,
+                         .batch_rows = scan->batch_rows,
+                         .with_row_numbers = r->deleted != NULL || scan->with_numbers || r->row_id_col >= 0};
+    return format->open(scan->bucket->config->fs, path, r->file->bytes, &spec, &r->inner, err);
+}
+
 static tl_status open_inner(file_reader *r, const tl_predicate *pred, tl_error *err)
 {
     const tl_lsm__scan *scan = r->scan;
     tl_field *fields = tl_alloc((size_t)(scan->n_columns + 3) * sizeof(*fields));
     r->source = tl_alloc((size_t)(scan->n_columns + 1) * sizeof(*r->source));
     const tl_type *type = NULL, *number = NULL;
-    char *path = NULL;
     tl_status status = TL_OK;
     if (fields == NULL || r->source == NULL) {
         status = tl_nomem(err, "file reader");
@@ -447,21 +471,8 @@ static tl_status open_inner(file_reader *r, const tl_predicate *pred, tl_error *
     TL_TRY_GOTO(tl_type_create_row(/* nullable= */ false, fields, n, &type, err));
     if (pred != NULL)
         TL_TRY_GOTO(split_predicate(r, pred, err));
-    const tl_format *format = NULL;
-    TL_TRY_GOTO(tl_format_of_file(r->file->name, &format, err));
-    path = tl_lsm__bucket_file_path(scan->bucket, r->file);
-    if (path == NULL) {
-        status = tl_nomem(err, "file path");
-        goto out;
-    }
-    tl_read_spec spec = {.row_type = type,
-                         .predicate = r->pushed,
-                         .exact = r->pushed != NULL,
-                         .batch_rows = scan->batch_rows,
-                         .with_row_numbers = r->deleted != NULL || scan->with_numbers || r->row_id_col >= 0};
-    TL_TRY_GOTO(format->open(scan->bucket->config->fs, path, r->file->bytes, &spec, &r->inner, err));
+    TL_TRY_GOTO(open_format(r, type, err));
 out:
-    tl_free(path);
     tl_type_unref(number);
     tl_type_unref(type);
     tl_free(fields);

@@ -106,9 +106,8 @@ static void missing_features_are_named(void **state)
     tl_error err;
     assert_fails(try_config(refused, true, &config, &err), TL_E_UNSUPPORTED, &err, "chain tables");
     static const char *const read_only[][4] = {{"file.format", "csv", NULL},
-                                               {"file-index.bloom-filter.columns", "a", NULL},
                                                {"record-level.expire-time", "1 h", NULL}};
-    static const char *const parts[] = {"csv", "file indexes", "record-level"};
+    static const char *const parts[] = {"csv", "record-level"};
     for (size_t i = 0; i < TL_ARRAY_LEN(read_only); i++) {
         tl_bucket_writer *writer = NULL;
         config = config_of(read_only[i], true); /* such tables can be read */

@@ -21,7 +21,7 @@ typedef struct law_case {
     bool by_sequence; /* the last column is the sequence field */
     char columns[1024];
     char keys[64];
-    char options[1024]; /* those that decide on the content */
+    char options[2048]; /* those that decide on the content */
     const tl_type *type;
     tl_batch *history; /* rows with their kinds, in order */
 } law_case;
@@ -177,6 +177,41 @@ static inline void case_deinit(law_case *c)
     tl_type_unref(c->type);
 }
 
+/* Whether a kind of file index can hold values of the type. */
+static inline bool can_index(const char *kind, const tl_type *type)
+{
+    bool number = type->kind == TL_SMALLINT || type->kind == TL_INT || type->kind == TL_BIGINT || type->kind == TL_DATE || type->kind == TL_TIME ||
+                  type->kind == TL_TIMESTAMP;
+    bool text = type->kind == TL_CHAR || type->kind == TL_VARCHAR, real = type->kind == TL_FLOAT || type->kind == TL_DOUBLE;
+    if (strcmp(kind, "bsi") == 0)
+        return number || type->kind == TL_DECIMAL;
+    if (strcmp(kind, "bloom-filter") == 0)
+        return number || text || real || type->kind == TL_VARBINARY;
+    if (strcmp(kind, "bitmap") == 0)
+        return number || text || real || type->kind == TL_BOOLEAN;
+    return (number && type->precision <= 6) || text || real || type->kind == TL_BOOLEAN || (type->kind == TL_DECIMAL && type->precision <= 18);
+}
+
+/* File indexes of some kinds, each for one column or for a key of a map. */
+static inline void add_file_indexes(const law_case *c, char *options, size_t cap, uint64_t *rng)
+{
+    static const char *const kinds[] = {"bloom-filter", "bitmap", "bsi", "range-bitmap"}, *const thresholds[] = {"0 b", "200 b", "1 mb"};
+    for (size_t k = 0; k < TL_ARRAY_LEN(kinds); k++) {
+        const tl_field *field = &c->type->fields[below(rng, (uint64_t)c->type->n_fields)];
+        bool is_map = field->type->kind == TL_MAP;
+        char key[64], name[64];
+        if (below(rng, 3) > 0 || !can_index(kinds[k], is_map ? field->type->fields[1].type : field->type))
+            continue;
+        snprintf(key, sizeof key, "file-index.%s.columns", kinds[k]);
+        snprintf(name, sizeof name, is_map ? "%s[a]" : "%s", field->name);
+        add_option(options, cap, key, name);
+        snprintf(key, sizeof key, "file-index.%s.%s.%s", kinds[k], field->name, k == 0 ? "items" : k == 1 ? "version" : "chunk-size");
+        if (k == 0 || (k != 2 && below(rng, 2) == 0))
+            add_option(options, cap, key, k == 0 ? "100" : k == 1 ? "1" : "16 b");
+        add_option(options, cap, "file-index.in-manifest-threshold", PICK(rng, thresholds));
+    }
+}
+
 /* Options that must not show in the content. */
 static inline void how_to_store(const law_case *c, char *options, size_t cap, uint64_t *rng)
 {
@@ -189,6 +224,7 @@ static inline void how_to_store(const law_case *c, char *options, size_t cap, ui
     add_option(options, cap, "metadata.stats-mode", PICK(rng, stats));
     add_option(options, cap, "target-file-size", PICK(rng, sizes));
     add_option(options, cap, "manifest.merge-min-count", PICK(rng, manifests));
+    add_file_indexes(c, options, cap, rng);
     if (below(rng, 3) == 0)
         add_option(options, cap, "metadata.stats-dense-store", "false");
     if (c->n_keys == 0 && below(rng, 2) == 0) {

@@ -31,7 +31,7 @@ static verdict wrong(const char *fmt, ...)
 typedef struct way {
     const law_case *c;
     uint64_t rng;
-    char options[1024];
+    char options[2048];
     const char *producer; /* NULL: none */
     bool write_only;
     lake l;
