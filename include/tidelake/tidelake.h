@@ -342,6 +342,9 @@ TIDELAKE_API tl_status tidelake_parse_partition(tidelake_table *table, const cha
 /** Drop the partitions that match one of `n` such objects, which may leave keys out, in one commit. `commit_user` NULL: random. */
 TIDELAKE_API tl_status tidelake_drop_partitions(tidelake_table *table, const char *commit_user, const char *const *specs_json,
                                                 size_t n, tl_error *err);
+/** Drop the partitions that are older than `partition.expiration-time`. *partitions_json: a list of their names, tidelake_free(). */
+TIDELAKE_API tl_status tidelake_expire_partitions(tidelake_table *table, const char *commit_user, char **partitions_json,
+                                                  tl_error *err);
 /** A branch from a tag, or (`tag` NULL) an empty one with the table's schemas. */
 TIDELAKE_API tl_status tidelake_create_branch(tidelake_table *table, const char *branch, const char *tag, tl_error *err);
 TIDELAKE_API tl_status tidelake_delete_branch(tidelake_table *table, const char *branch, tl_error *err);

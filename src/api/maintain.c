@@ -126,6 +126,23 @@ tl_status tidelake_parse_partition(tidelake_table *table, const char *json, tide
     return list == NULL ? tl_nomem(err, "partition") : TL_OK;
 }
 
+tl_status tidelake_expire_partitions(tidelake_table *table, const char *commit_user, char **partitions_json, tl_error *err)
+{
+    char **names = NULL;
+    size_t n = 0;
+    TL_TRY(tl_api__in_table(table, tl_table_expire_partitions(table->table, commit_user, &names, &n, err), err));
+    tl_json_writer w;
+    tl_json_writer_init(&w, /* pretty= */ false);
+    tl_json_begin_array(&w);
+    for (size_t i = 0; i < n; i++)
+        tl_json_write_str(&w, names[i]);
+    tl_json_end_array(&w);
+    tl_names_free(names, n);
+    tl_status status = w.status == TL_OK ? tl_api__steal(&w.out, partitions_json, err) : tl_nomem(err, "partitions");
+    tl_json_writer_deinit(&w);
+    return status;
+}
+
 tl_status tidelake_drop_partitions(tidelake_table *table, const char *commit_user, const char *const *specs_json, size_t n,
                                    tl_error *err)
 {

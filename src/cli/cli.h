@@ -167,6 +167,7 @@ int cmd_rollback(const cli_args *args);
 int cmd_tag_create(const cli_args *args);
 int cmd_tag_delete(const cli_args *args);
 int cmd_tag_rename(const cli_args *args);
+int cmd_expire_partitions(const cli_args *args);
 int cmd_drop_partition(const cli_args *args);
 int cmd_branch_create(const cli_args *args);
 int cmd_branch_delete(const cli_args *args);

@@ -261,6 +261,21 @@ int cmd_consumer_list(const cli_args *args)
 
 /* ---- partitions and fsck ---- */
 
+int cmd_expire_partitions(const cli_args *args)
+{
+    cli_table t;
+    if (!cli_open_table(args, NULL, 0, &t))
+        return CLI_EXIT_FAILED;
+    tl_error err;
+    char *names = NULL;
+    tl_status status = tidelake_expire_partitions(t.table, cli_value(args, "commit-user", NULL), &names, &err);
+    if (status == TL_OK)
+        printf("{\"dropped\":%s}\n", names);
+    tidelake_free(names);
+    cli_close_table(&t);
+    return status == TL_OK ? CLI_EXIT_OK : cli_fail(&err);
+}
+
 int cmd_drop_partition(const cli_args *args)
 {
     cli_table t;

@@ -453,8 +453,6 @@ tl_status tl_exec__write(tl_sql_session *session, tl_table *table, tl_reader *ro
         status = tl_table_commit(table, &spec, &messages, &result, err);
     tl_commit_messages_deinit(&messages);
     tl_table_writer_free(writer);
-    if (status == TL_OK)
-        status = tl_table_maintain(table, err);
     return status;
 }
 

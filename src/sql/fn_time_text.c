@@ -4,7 +4,7 @@
  */
 #include "sql/bind.h"
 #include "sql/cast.h"
-#include "sql/java_format.h"
+#include "types/java_format.h"
 
 #define DEFAULT_PATTERN "yyyy-MM-dd HH:mm:ss"
 /* Years 0 to 9999. */
@@ -18,7 +18,7 @@ static tl_bytes_view text_view(const char *text)
 
 static void release_format(void *aux)
 {
-    tl_jformat__free(aux);
+    tl_jformat_free(aux);
 }
 
 /** Whether a function's patterns are of the older kind. */
@@ -34,7 +34,7 @@ static tl_status prepare_format(const tl_sql_function *fn, const tl_type *type, 
     *aux = NULL;
     if (n > 1 && (args[1] == NULL || tl_col_is_null(args[1], 0)))
         return TL_OK;
-    return tl_jformat__compile(n > 1 ? tl_col_bytes(args[1], 0) : text_view(DEFAULT_PATTERN), is_legacy(fn), (tl_jformat **)aux, err);
+    return tl_jformat_compile(n > 1 ? tl_col_bytes(args[1], 0) : text_view(DEFAULT_PATTERN), is_legacy(fn), (tl_jformat **)aux, err);
 }
 
 /** The pattern of row i; `own` keeps one that was not prepared. */
@@ -43,9 +43,9 @@ static tl_status format_of(tl_kernel *k, int64_t i, tl_jformat **own, const tl_j
     *out = k->aux;
     if (*out != NULL)
         return TL_OK;
-    tl_jformat__free(*own);
+    tl_jformat_free(*own);
     *own = NULL;
-    TL_TRY(tl_jformat__compile(tl_vec_bytes(&k->args[1], i), is_legacy(k->fn), own, k->err));
+    TL_TRY(tl_jformat_compile(tl_vec_bytes(&k->args[1], i), is_legacy(k->fn), own, k->err));
     *out = *own;
     return TL_OK;
 }
@@ -67,11 +67,11 @@ static tl_status print_rows(tl_kernel *k, moment_fn moment)
         if (!is_null && status == TL_OK)
             status = moment(k, i, &time, &is_null);
         if (status == TL_OK && !is_null)
-            status = tl_jformat__print(format, &time, &k->text, k->err);
+            status = tl_jformat_print(format, &time, &k->text, k->err);
         if (status == TL_OK)
             status = is_null ? tl_kernel_put_null(k) : tl_kernel_end(k);
     }
-    tl_jformat__free(own);
+    tl_jformat_free(own);
     return status;
 }
 
@@ -95,9 +95,9 @@ static tl_status parse_default(tl_kernel *k, tl_bytes_view text, tl_jtime *out, 
 {
     tl_jformat *format;
     bool has_offset;
-    TL_TRY(tl_jformat__compile(text_view(DEFAULT_PATTERN), /* legacy= */ true, &format, k->err));
-    *good = tl_jformat__parse(format, text, out, &has_offset);
-    tl_jformat__free(format);
+    TL_TRY(tl_jformat_compile(text_view(DEFAULT_PATTERN), /* legacy= */ true, &format, k->err));
+    *good = tl_jformat_parse(format, text, out, &has_offset);
+    tl_jformat_free(format);
     return TL_OK;
 }
 
@@ -230,7 +230,7 @@ static tl_status parse_kernel(tl_kernel *k)
         if (status != TL_OK)
             break;
         tl_bytes_view text = tl_vec_bytes(&k->args[0], i);
-        bool good = tl_jformat__parse(format, text, &time, &has_offset);
+        bool good = tl_jformat_parse(format, text, &time, &has_offset);
         if (good && has_offset)
             time.millis -= time.offset_ms;
         if (!good && !legacy) /* the reference tries the usual form then */
@@ -240,7 +240,7 @@ static tl_status parse_kernel(tl_kernel *k)
         else
             status = put_timestamp(k, i, good, time.millis, time.nanos);
     }
-    tl_jformat__free(own);
+    tl_jformat_free(own);
     return status;
 }
 
@@ -257,10 +257,10 @@ static tl_status unix_timestamp_kernel(tl_kernel *k)
         status = format_of(k, i, &own, &format);
         if (status != TL_OK)
             break;
-        bool good = tl_jformat__parse(format, tl_vec_bytes(&k->args[0], i), &time, &has_offset);
+        bool good = tl_jformat_parse(format, tl_vec_bytes(&k->args[0], i), &time, &has_offset);
         TL_OUT(k, int64_t)[i] = !good ? INT64_MIN : (has_offset ? time.millis - time.offset_ms : tl_tz_to_utc_ms(k->env->zone, time.millis)) / 1000;
     }
-    tl_jformat__free(own);
+    tl_jformat_free(own);
     return status;
 }
 

@@ -13,7 +13,11 @@ typedef struct call {
     tl_binder *b;
     const tl_ast *ast;
     const char *args[ARGS_MAX]; /* text; NULL: not given */
+    tl_options options;         /* of the table, for this call */
     tl_sql_table *table;
+    const char *column, *none; /* name of the result's column; what it says without lines */
+    char **lines;              /* what it says; tl_names_free() */
+    size_t n_lines;
 } call;
 
 static tl_status integer(const call *c, const char *text, const char *what, int64_t or_else, int64_t *out)
@@ -140,6 +144,13 @@ static tl_status expire_changelogs(call *c)
     return tl_table_expire_changelogs(c->table->table, &spec, &expired, c->b->err);
 }
 
+static tl_status expire_partitions(call *c)
+{
+    c->column = "expired_partitions";
+    c->none = "No expired partitions.";
+    return tl_table_expire_partitions(c->table->table, NULL, &c->lines, &c->n_lines, c->b->err);
+}
+
 /** "dt=2026-03-03,hh=8;dt=…": specs parted by `;`, each of column=value parted by `,`. */
 static tl_status drop_partition(call *c)
 {
@@ -205,7 +216,7 @@ static tl_status merge_into(call *c)
 
 static const struct procedure {
     const char *name;
-    const char *args[ARGS_MAX]; /* the first is the table */
+    const char *args[ARGS_MAX]; /* the first is the table; KEY behind NAME=: it sets that option of the table; options: a list of them */
     tl_status (*run)(call *c);
 } procedures[] = {
     {"create_tag", {"table", "tag", "snapshot_id", "time_retained"}, create_tag},
@@ -217,8 +228,13 @@ static const struct procedure {
     {"rename_branch", {"table", "from_branch", "to_branch"}, rename_branch},
     {"fast_forward", {"table", "branch"}, fast_forward},
     {"compact", {"table", "compact_strategy"}, compact},
-    {"expire_snapshots", {"table", "retain_max", "retain_min", "older_than", "max_deletes"}, expire_snapshots},
+    {"expire_snapshots", {"table", "retain_max", "retain_min", "older_than", "max_deletes", "options"}, expire_snapshots},
     {"expire_changelogs", {"table", "retain_max", "retain_min", "older_than", "max_deletes", "delete_all"}, expire_changelogs},
+    {"expire_partitions",
+     {"table", "expiration_time=partition.expiration-time", "timestamp_formatter=partition.timestamp-formatter",
+      "timestamp_pattern=partition.timestamp-pattern", "expire_strategy=partition.expiration-strategy",
+      "max_expires=partition.expiration-max-num", "options"},
+     expire_partitions},
     {"drop_partition", {"table", "partitions"}, drop_partition},
     {"merge_into",
      {"target_table", "target_alias", "source_sqls", "source_table", "merge_condition", "matched_upsert_condition", "matched_upsert_setting",
@@ -251,6 +267,43 @@ static tl_status constant_text(tl_binder *b, const tl_ast *ast, const char **out
     return status;
 }
 
+/** Whether an argument of the table below has this name. */
+static bool is_argument(const char *arg, const char *name)
+{
+    size_t n = strcspn(arg, "=");
+    return strncasecmp(arg, name, n) == 0 && name[n] == '\0';
+}
+
+/** "key=value,key=value" into the options of the call. */
+static tl_status take_options(call *c, const char *text)
+{
+    while (*text != '\0') {
+        size_t n = strcspn(text, ","), equals = strcspn(text, "=");
+        const char *key = tl_arena_strndup(c->b->arena, text, TL_MIN(equals, n));
+        if (equals >= n)
+            return BIND_ERROR(c->b, c->ast, "'options': '%s' is no list of key=value", text);
+        const char *value = tl_arena_strndup(c->b->arena, text + equals + 1, n - equals - 1);
+        BIND_ALLOC(c->b, key);
+        BIND_ALLOC(c->b, value);
+        if (tl_options_set(&c->options, key, value) != TL_OK)
+            return tl_nomem(c->b->err, "options");
+        text += n + (text[n] == ',');
+    }
+    return TL_OK;
+}
+
+static tl_status bind_options(call *c, const struct procedure *p)
+{
+    for (int i = 0; i < ARGS_MAX && p->args[i] != NULL; i++) {
+        const char *equals = strchr(p->args[i], '=');
+        if (c->args[i] != NULL && strcmp(p->args[i], "options") == 0)
+            TL_TRY(take_options(c, c->args[i]));
+        else if (c->args[i] != NULL && equals != NULL && tl_options_set(&c->options, equals + 1, c->args[i]) != TL_OK)
+            return tl_nomem(c->b->err, "options");
+    }
+    return TL_OK;
+}
+
 static tl_status bind_arguments(call *c, const struct procedure *p)
 {
     tl_binder *b = c->b;
@@ -258,7 +311,7 @@ static tl_status bind_arguments(call *c, const struct procedure *p)
     for (const tl_ast *arg = tl_ast_first(c->ast->kid[1]); arg != NULL; arg = arg->next) {
         int i = position++;
         if (arg->kind == AST_ARG) {
-            for (i = 0; i < ARGS_MAX && p->args[i] != NULL && strcasecmp(p->args[i], arg->text) != 0;)
+            for (i = 0; i < ARGS_MAX && p->args[i] != NULL && !is_argument(p->args[i], arg->text);)
                 i++;
         }
         if (i >= ARGS_MAX || p->args[i] == NULL)
@@ -271,7 +324,7 @@ static tl_status bind_arguments(call *c, const struct procedure *p)
         c->args[2] = c->args[1];
         c->args[1] = NULL;
     }
-    return TL_OK;
+    return bind_options(c, p);
 }
 
 /** 'db.table' or 'table' of the procedure's catalog. */
@@ -287,10 +340,27 @@ static tl_status open_table(call *c, const char *catalog)
     ids[1].next = &ids[2];
     const tl_ast name = {.kind = AST_NAME, .count = 3, .kid = {&ids[0], &ids[2]}, .line = c->ast->line, .position = c->ast->position};
     tl_sql_object *object;
-    TL_TRY(tl_bind__table(b, &name, NULL, &c->table, &object));
+    TL_TRY(tl_bind__table(b, &name, c->options.count > 0 ? &c->options : NULL, &c->table, &object));
     if (c->table == NULL || c->table->kind != TL_SQL_TABLE_LAKE)
         return BIND_ERROR(b, c->ast, "'%s' is no table of a lake", c->args[0]);
     return TL_OK;
+}
+
+static tl_status tell(const call *c, tl_reader **out)
+{
+    if (c->n_lines == 0)
+        return tl_result__single(c->column, c->none, out, c->b->err);
+    tl_result r;
+    TL_TRY(tl_result__init(&r, &c->column, 1, c->b->err));
+    tl_status status = TL_OK;
+    for (size_t i = 0; i < c->n_lines && status == TL_OK; i++) {
+        const char *cell = c->lines[i];
+        status = tl_result__add(&r, &cell, c->b->err);
+    }
+    if (status == TL_OK)
+        return tl_result__finish(&r, out, c->b->err);
+    tl_result__deinit(&r);
+    return status;
 }
 
 tl_status tl_sql__call_procedure(tl_binder *b, const tl_ast *ast, tl_reader **out)
@@ -298,14 +368,20 @@ tl_status tl_sql__call_procedure(tl_binder *b, const tl_ast *ast, tl_reader **ou
     const char *name = tl_ast_last_name(ast->kid[0]);
     const tl_ast *first = tl_ast_first(ast->kid[0]);
     const char *catalog = ast->kid[0]->count == 3 ? first->text : b->catalog;
-    for (size_t i = 0; i < TL_ARRAY_LEN(procedures); i++) {
-        if (strcasecmp(procedures[i].name, name) != 0)
-            continue;
-        call c = {.b = b, .ast = ast};
-        TL_TRY(bind_arguments(&c, &procedures[i]));
-        TL_TRY(open_table(&c, catalog));
-        TL_TRY(tl_error_wrap(b->err, procedures[i].run(&c), "line %d:%d: CALL %s", (int)ast->line, (int)ast->position, name));
-        return tl_result__single("result", "Success", out, b->err);
-    }
-    return BIND_ERROR(b, ast, "No match found for function signature %s(…): there is no such procedure", name);
+    const struct procedure *p = procedures;
+    while (p < procedures + TL_ARRAY_LEN(procedures) && strcasecmp(p->name, name) != 0)
+        p++;
+    if (p == procedures + TL_ARRAY_LEN(procedures))
+        return BIND_ERROR(b, ast, "No match found for function signature %s(…): there is no such procedure", name);
+    call c = {.b = b, .ast = ast, .column = "result", .none = "Success"};
+    tl_status status = bind_arguments(&c, p);
+    if (status == TL_OK)
+        status = open_table(&c, catalog);
+    if (status == TL_OK)
+        status = tl_error_wrap(b->err, p->run(&c), "line %d:%d: CALL %s", (int)ast->line, (int)ast->position, name);
+    if (status == TL_OK)
+        status = tell(&c, out);
+    tl_options_deinit(&c.options);
+    tl_names_free(c.lines, c.n_lines);
+    return status;
 }

@@ -174,11 +174,12 @@ tl_status tl_table_expire(tl_table *table, const tl_expire_spec *spec, int32_t *
     return tl_error_wrap(err, status, "expiring snapshots of table %s", tl_table__full_name(table, name));
 }
 
-tl_status tl_table_maintain(tl_table *table, tl_error *err)
+/* As the reference, in its order; consumers go before snapshots, which they hold back. */
+tl_status tl_table__maintain(tl_table *table, const char *user, int64_t identifier, tl_error *err)
 {
-    TL_TRY(tl_table__require_data(table, "maintain it", err));
     if (table->config->write_only)
         return TL_OK;
+    TL_TRY(tl_partitions__expire(table, user, identifier, /* due_only= */ true, NULL, err));
     TL_TRY(tl_consumers__expire(table, err));
     int32_t n = 0;
     TL_TRY(expire(table, NULL, &n, err));

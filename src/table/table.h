@@ -205,8 +205,6 @@ void tl_table_abort(tl_table *table, const tl_commit_messages *messages);
 tl_status tl_table_writer_committed(tl_table_writer *writer, const tl_commit_result *result, tl_error *err);
 /** Newest snapshot of a user, for recovery: identifier and properties. TL_E_NOT_FOUND if there is none. */
 tl_status tl_table_latest_of_user(tl_table *table, const char *user, tl_snapshot **out, tl_error *err);
-/** Expire as the options say; called after commits unless write-only. */
-tl_status tl_table_maintain(tl_table *table, tl_error *err);
 
 /* ---- deleting rows of append tables ---- */
 
@@ -311,6 +309,12 @@ tl_status tl_table_delete_changelogs(tl_table *table, int32_t *deleted, tl_error
 tl_status tl_table_drop_partitions(tl_table *table, const tl_options *specs, size_t n_specs, tl_error *err);
 /** The same in the name of a commit user. */
 tl_status tl_table_drop_partitions_as(tl_table *table, const char *user, const tl_options *specs, size_t n_specs, tl_error *err);
+
+/**
+ * Drop the partitions that are older than partition.expiration-time. `dropped`: "dt=2026-03-03, hh=8" each, tl_names_free().
+ * TL_E_INVALID without that option or without partitions.
+ */
+tl_status tl_table_expire_partitions(tl_table *table, const char *user /* NULL: random */, char ***dropped, size_t *n, tl_error *err);
 
 /** A branch from a tag, or (`tag` NULL) an empty one with the table's schemas. */
 tl_status tl_table_create_branch(tl_table *table, const char *name, const char *tag, tl_error *err);

@@ -78,6 +78,7 @@ struct tl_table {
     /* guarded by lock */
     tl_table_schema **schemas; /* schemas of files, read so far */
     size_t n_schemas;
+    int64_t partitions_checked_ms; /* when partitions were last looked at for expiry; 0: not yet */
     char *last_user; /* user and identifier that this handle committed last: no need to look for them in old snapshots */
     int64_t last_identifier;
 };
@@ -428,6 +429,19 @@ void tl_tag_files__deinit(tl_tag_files *tags);
 tl_status tl_tag_files__before(tl_table *table, tl_tag_files *tags, int64_t id, const tl_name_set **out, bool *known, tl_error *err);
 /** Manifests of the tags from `begin` (or the one before it) to `end` (exclusive). */
 tl_status tl_tag_files__add_manifests(tl_table *table, const tl_tag_files *tags, int64_t begin, int64_t end, tl_name_set *set, tl_error *err);
+
+/** The time that a partition's values stand for (partition_time.c). */
+typedef struct tl_partition_time tl_partition_time;
+tl_status tl_partition_time__create(const tl_table *table, tl_partition_time **out, tl_error *err);
+void tl_partition_time__free(tl_partition_time *time);
+TL_DEFINE_CLEANUP(tl_partition_time__freep, tl_partition_time, tl_partition_time__free)
+/** Local milliseconds of one row of partition columns; *known is false if its values give no time. */
+tl_status tl_partition_time__of(const tl_partition_time *time, const tl_batch *partition, int64_t *local_ms, bool *known, tl_error *err);
+/** Drop the partitions whose time is over, in commits of the user with the identifier. `due_only`: not before
+    partition.expiration-check-interval has passed. Nothing without partition.expiration-time. `dropped` may be NULL. */
+tl_status tl_partitions__expire(tl_table *table, const char *user, int64_t identifier, bool due_only, tl_names *dropped, tl_error *err);
+/** Upkeep after a commit of the user. */
+tl_status tl_table__maintain(tl_table *table, const char *user, int64_t identifier, tl_error *err);
 
 /** Remove consumers that consumer.expiration-time is over for. */
 tl_status tl_consumers__expire(tl_table *table, tl_error *err);

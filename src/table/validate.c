@@ -5,6 +5,7 @@
  * A table of features that are not there may be created: the reference will read it. Opening it is what names the feature.
  */
 #include "table/table_private.h"
+#include "types/java_format.h"
 
 #include <strings.h>
 
@@ -569,14 +570,30 @@ static tl_status check_clustering(const validation *v, tl_error *err)
     return TL_OK;
 }
 
+/* The reference looks at the strategy and the format when it expires, which is after a commit: too late to tell anybody. */
+static tl_status check_partition_expiry(const validation *v, tl_error *err)
+{
+    if (is_set(v, "partition.expiration-time") && v->schema->n_partition_keys == 0)
+        return FAIL("Can not set 'partition.expiration-time' for non-partitioned table.");
+    const char *format = tl_options_get(v->opts, "partition.timestamp-formatter");
+    if (is_set(v, "partition.expiration-strategy") && !has_value(v, "partition.expiration-strategy", "values-time") &&
+        !has_value(v, "partition.expiration-strategy", "update-time"))
+        return FAIL("Unknown partitionExpireStrategy: %s", tl_options_get(v->opts, "partition.expiration-strategy"));
+    if (format == NULL)
+        return TL_OK;
+    tl_jformat *compiled = NULL;
+    tl_status status = tl_jformat_compile((tl_bytes_view){(const uint8_t *)format, strlen(format)}, /* legacy= */ false, &compiled, err);
+    tl_jformat_free(compiled);
+    return tl_error_wrap(err, status, "option 'partition.timestamp-formatter'");
+}
+
 static tl_status check_features(const validation *v, tl_error *err)
 {
     bool keyed = v->schema->n_primary_keys > 0;
     if (!keyed && tl_table__option_bool(v->opts, "streaming-read-overwrite"))
         return FAIL("Doesn't support streaming read the changes from overwrite when the primary keys are not defined. Please use "
                     "streaming-read-append-overwrite to enable the streaming read overwrite commit for append table.");
-    if (is_set(v, "partition.expiration-time") && v->schema->n_partition_keys == 0)
-        return FAIL("Can not set 'partition.expiration-time' for non-partitioned table.");
+    TL_TRY(check_partition_expiry(v, err));
     TL_TRY(check_record_level(v, err));
     if (has_value(v, "merge-engine", "first-row") && !has_value(v, "changelog-producer", "lookup") &&
         !has_value(v, "changelog-producer", "none"))

@@ -4,7 +4,7 @@
  */
 #include "fuzz/input.h"
 #include "sql/cast.h"
-#include "sql/java_format.h"
+#include "types/java_format.h"
 #include "sql/json_path.h"
 #include "sql/text_util.h"
 
@@ -14,15 +14,15 @@ static void date_pattern(tl_bytes_view pattern, tl_bytes_view text, bool legacy)
     tl_jtime time = {0};
     tl_buf out = {0};
     bool has_offset = false;
-    if (tl_jformat__compile(pattern, legacy, &format, NULL) != TL_OK)
+    if (tl_jformat_compile(pattern, legacy, &format, NULL) != TL_OK)
         return;
-    if (!tl_jformat__parse(format, text, &time, &has_offset))
+    if (!tl_jformat_parse(format, text, &time, &has_offset))
         time = (tl_jtime){.millis = text.len >= 8 ? (int64_t)tl_read_le64(text.data) % 8000000000000000 : 0, .zone = "UTC"};
     if (time.zone == NULL)
         time.zone = "UTC";
-    (void)tl_jformat__print(format, &time, &out, NULL); /* years beyond its range are refused */
+    (void)tl_jformat_print(format, &time, &out, NULL); /* years beyond its range are refused */
     tl_buf_deinit(&out);
-    tl_jformat__free(format);
+    tl_jformat_free(format);
 }
 
 static void regular_expression(tl_bytes_view pattern, tl_bytes_view text)

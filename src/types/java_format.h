@@ -1,17 +1,17 @@
 /*
  * Patterns of dates and times as Java has them, of two dialects: java.time.format.DateTimeFormatter (strict numbers, "smart"
  * resolution) and the older java.text.SimpleDateFormat (lenient; the Julian calendar before 15 October 1582). Flink uses the
- * one for some functions and the other for others. English names, weeks as in the United States. Private to sql/.
+ * one for some functions and the other for others. English names, weeks as in the United States.
  */
-#ifndef TL_SQL_JAVA_FORMAT_H
-#define TL_SQL_JAVA_FORMAT_H
+#ifndef TL_TYPES_JAVA_FORMAT_H
+#define TL_TYPES_JAVA_FORMAT_H
 
-#include "sql/functions.h"
+#include "base/mem.h"
 
 typedef struct tl_jformat tl_jformat;
 /** TL_E_INVALID names the letter that is not known. */
-tl_status tl_jformat__compile(tl_bytes_view pattern, bool legacy, tl_jformat **out, tl_error *err);
-void tl_jformat__free(tl_jformat *format);
+tl_status tl_jformat_compile(tl_bytes_view pattern, bool legacy, tl_jformat **out, tl_error *err);
+void tl_jformat_free(tl_jformat *format);
 
 /** A local date and time. */
 typedef struct tl_jtime {
@@ -21,12 +21,15 @@ typedef struct tl_jtime {
     const char *zone;  /* its name; legacy only */
 } tl_jtime;
 
-tl_status tl_jformat__print(const tl_jformat *format, const tl_jtime *time, tl_buf *out, tl_error *err);
+tl_status tl_jformat_print(const tl_jformat *format, const tl_jtime *time, tl_buf *out, tl_error *err);
 /**
  * False if the text does not fit. `has_offset`: the text named a zone, which is in offset_ms. Text behind the end of a legacy
  * pattern is left out.
  */
-bool tl_jformat__parse(const tl_jformat *format, tl_bytes_view text, tl_jtime *out, bool *has_offset);
+bool tl_jformat_parse(const tl_jformat *format, tl_bytes_view text, tl_jtime *out, bool *has_offset);
+
+/** Whether the pattern has a field of one of these letters. */
+bool tl_jformat_has(const tl_jformat *format, const char *letters);
 
 /* For the files of formats. */
 

@@ -1,7 +1,7 @@
 /* Java's date patterns: reading text by them. */
 #include <strings.h>
 
-#include "sql/java_format.h"
+#include "types/java_format.h"
 #include "types/text.h"
 
 /* Fields that a text can give. */
@@ -401,7 +401,7 @@ static bool resolve(reading *r, tl_jtime *out)
     return true;
 }
 
-bool tl_jformat__parse(const tl_jformat *f, tl_bytes_view text, tl_jtime *out, bool *has_offset)
+bool tl_jformat_parse(const tl_jformat *f, tl_bytes_view text, tl_jtime *out, bool *has_offset)
 {
     reading r = {.f = f, .p = text.data, .end = text.data + text.len};
     *has_offset = false;
@@ -414,4 +414,13 @@ bool tl_jformat__parse(const tl_jformat *f, tl_bytes_view text, tl_jtime *out, b
     *has_offset = r.has_offset;
     out->offset_ms = r.offset_ms;
     return legacy_resolve(&r, out);
+}
+
+bool tl_jformat_has(const tl_jformat *f, const char *letters)
+{
+    for (int32_t i = 0; i < f->n_items; i++) {
+        if (f->items[i].letter != TL_JFORMAT_LITERAL && strchr(letters, f->items[i].letter) != NULL)
+            return true;
+    }
+    return false;
 }

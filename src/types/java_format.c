@@ -1,5 +1,5 @@
 /* Java's date patterns: reading a pattern, printing by it. */
-#include "sql/java_format.h"
+#include "types/java_format.h"
 
 #include <stdio.h>
 
@@ -122,7 +122,7 @@ static tl_status read_pattern(tl_jformat *f, tl_bytes_view pattern, tl_error *er
     return TL_OK;
 }
 
-tl_status tl_jformat__compile(tl_bytes_view pattern, bool legacy, tl_jformat **out, tl_error *err)
+tl_status tl_jformat_compile(tl_bytes_view pattern, bool legacy, tl_jformat **out, tl_error *err)
 {
     *out = NULL;
     if (pattern.len > PATTERN_BYTES_MAX)
@@ -133,14 +133,14 @@ tl_status tl_jformat__compile(tl_bytes_view pattern, bool legacy, tl_jformat **o
     f->legacy = legacy;
     tl_status status = read_pattern(f, pattern, err);
     if (status != TL_OK) {
-        tl_jformat__free(f);
+        tl_jformat_free(f);
         return status;
     }
     *out = f;
     return TL_OK;
 }
 
-void tl_jformat__free(tl_jformat *f)
+void tl_jformat_free(tl_jformat *f)
 {
     if (f == NULL)
         return;
@@ -353,7 +353,7 @@ static tl_status put_item(const tl_jformat *f, const fields *v, const tl_jitem *
     }
 }
 
-tl_status tl_jformat__print(const tl_jformat *f, const tl_jtime *time, tl_buf *out, tl_error *err)
+tl_status tl_jformat_print(const tl_jformat *f, const tl_jtime *time, tl_buf *out, tl_error *err)
 {
     fields v;
     take_apart(f, time, &v);
