@@ -19,4 +19,13 @@ struct ZSTD_DCtx_s *tl_codec__zstd_dctx(void);
 struct ZSTD_CCtx_s *tl_codec__zstd_cctx_take(void);
 void tl_codec__zstd_cctx_give(struct ZSTD_CCtx_s *cctx); /* NULL is fine */
 
+/* ---- zstd_short.c ---- */
+
+#define TL_ZSTD_SHORT_MIN 64 /* zstd does not try shorter ones itself */
+#define TL_ZSTD_SHORT_MAX 1023
+/** Whether level 1 would store the input as it is; false for all but short ones. */
+bool tl_codec__zstd_is_futile(tl_bytes_view src);
+/** A frame with a short input as it is, at most 10 bytes longer, which `dst` has room for; its bytes. */
+size_t tl_codec__zstd_store(tl_bytes_view src, uint8_t *dst);
+
 #endif

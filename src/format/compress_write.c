@@ -117,6 +117,8 @@ static size_t run(const tl_compressor *c, tl_bytes_view src, uint8_t *dst, size_
         memcpy(dst, in, src.len);
         return src.len;
     case TL_CODEC_ZSTD: {
+        if (c->level == 1 && tl_codec__zstd_is_futile(src))
+            return tl_codec__zstd_store(src, dst);
         size_t n = ZSTD_compress2(c->zstd, dst, room, in, src.len);
         return ZSTD_isError(n) ? 0 : n;
     }

@@ -2,6 +2,8 @@
 #include "format/compress_private.h"
 #include "support/test.h"
 
+#include <zstd.h>
+
 static tl_error err;
 
 static const tl_codec all_codecs[] = {TL_CODEC_NONE, TL_CODEC_ZSTD,   TL_CODEC_LZ4_RAW, TL_CODEC_LZ4_HADOOP, TL_CODEC_SNAPPY,
@@ -65,6 +67,53 @@ static void a_compressor_is_used_again_and_again(void **state)
         tl_buf_deinit(&out);
         tl_compressor_free(c);
     }
+}
+
+/* Bytes of random numbers of `bits` bits, packed; with bits > 8, numbers of 4 bytes. */
+static void fill(uint8_t *out, size_t n, int bits, uint64_t *rng)
+{
+    for (size_t i = 0; bits > 8 && i < n; i++)
+        out[i] = i % 4 == 0 ? (uint8_t)(test_random(rng) % 100) : 0;
+    if (bits > 8)
+        return;
+    memset(out, 0, n);
+    for (size_t at = 0; at + (size_t)bits <= n * 8; at += (size_t)bits) {
+        uint32_t v = (uint32_t)(test_random(rng) >> (64 - bits)) * (bits == 7 ? 100 : 128) / 128; /* 7 bits: 0 to 99 */
+        for (int b = 0; b < bits; b++)
+            out[(at + (size_t)b) / 8] |= (uint8_t)((v >> b & 1) << ((at + (size_t)b) % 8));
+    }
+}
+
+/* What is stored without asking zstd is no larger than what zstd makes of it, and what shrinks is not stored. */
+static void short_inputs_are_judged_as_zstd_does(void **state)
+{
+    (void)state;
+    static const int widths[] = {1, 3, 6, 7, 8, 32};
+    uint64_t rng = test_seed(1);
+    ZSTD_CCtx *zstd = ZSTD_createCCtx();
+    assert_non_null(zstd);
+    ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, 1);
+    ZSTD_CCtx_setParameter(zstd, ZSTD_c_minMatch, 7);
+    size_t stored[TL_ARRAY_LEN(widths)] = {0}, tries = 0;
+    for (size_t n = 1; n <= 1100; n += 1 + n / 40, tries++) {
+        for (size_t w = 0; w < TL_ARRAY_LEN(widths); w++) {
+            uint8_t data[1100], back[1100], by_zstd[1400];
+            fill(data, n, widths[w], &rng);
+            tl_buf packed = compressed(TL_CODEC_ZSTD, 1, (tl_bytes_view){data, n});
+            size_t want = ZSTD_compress2(zstd, by_zstd, sizeof by_zstd, data, n);
+            assert_false(ZSTD_isError(want));
+            if (packed.len > want + want / 64 + 2)
+                fail_msg("%zu bytes, width %d: %zu, by zstd %zu", n, widths[w], packed.len, want);
+            assert_int_equal(ZSTD_decompress(back, sizeof back, packed.data, packed.len), n);
+            assert_memory_equal(back, data, n);
+            stored[w] += tl_codec__zstd_is_futile((tl_bytes_view){data, n});
+            tl_buf_deinit(&packed);
+        }
+    }
+    assert_true(stored[4] > tries / 2); /* random bytes */
+    assert_true(stored[3] > tries / 4); /* packed numbers */
+    assert_int_equal(stored[5], 0);
+    ZSTD_freeCCtx(zstd);
 }
 
 static void a_wrong_size_is_corrupt(void **state)
@@ -232,6 +281,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_codec_gives_back_what_it_got),
         cmocka_unit_test(a_compressor_is_used_again_and_again),
+        cmocka_unit_test(short_inputs_are_judged_as_zstd_does),
         cmocka_unit_test(a_wrong_size_is_corrupt),
         cmocka_unit_test(damaged_input_is_an_error_or_other_bytes),
         cmocka_unit_test(output_of_unknown_size_grows_up_to_its_limit),
