@@ -30,8 +30,10 @@ typedef struct rounds {
     tl_table *table;
     tl_manifest_writer writer;
     int64_t seen;        /* latest snapshot of the previous round */
-    tl_entries base;     /* live entries of the touched partitions in snapshot `base_id` */
+    tl_known *known;     /* of the latest snapshot; NULL: it must be read */
+    tl_live_files base;  /* in snapshot `base_id`, of the touched partitions at least */
     int64_t base_id;     /* 0: none */
+    tl_manifest_list manifests; /* of the snapshot that this round makes */
     tl_names files;      /* manifests written by this round */
     tl_names leftovers;  /* of rounds whose outcome was unclear */
     tl_names own_deltas; /* delta lists of all rounds: tells our snapshots from others */
@@ -42,7 +44,9 @@ typedef struct rounds {
 
 static void rounds_deinit(rounds *r)
 {
-    tl_entries_deinit(&r->base);
+    tl_known__free(r->known);
+    tl_live_files__deinit(&r->base);
+    tl_manifest_list_deinit(&r->manifests);
     tl_names_deinit(&r->files);
     tl_names_deinit(&r->leftovers);
     tl_names_deinit(&r->own_deltas);
@@ -231,30 +235,46 @@ static tl_status follow_base(rounds *r, const tl_snapshot *latest, const tl_map 
         tl_scan scan;
         tl_scan_init(&scan, TL_SCAN_DELTA, snap);
         scan.partitions = partitions;
-        TL_TRY(tl_table__scan(r->table, &scan, &r->base, err));
+        TL_TRY(tl_table__scan(r->table, &scan, &r->base.entries, err));
     }
-    return tl_entries_merge(&r->base, /* drop_deletes= */ true, err);
+    return tl_entries_merge(&r->base.entries, /* drop_deletes= */ true, err);
+}
+
+static tl_status read_base(rounds *r, const tl_snapshot *latest, const tl_map *partitions, tl_error *err)
+{
+    tl_scan scan;
+    tl_entries_deinit(&r->base.entries);
+    tl_scan_init(&scan, TL_SCAN_ALL, latest);
+    scan.partitions = partitions;
+    return tl_table__scan(r->table, &scan, &r->base.entries, err);
 }
 
 /*
- * The live entries of the touched partitions; only what is new since the last round is read. If some of that has expired (the
- * last round is long ago), the whole is read.
+ * The live entries of the touched partitions: what the handle knows, or else only what is new since the last round is read. If some
+ * of that has expired (the last round is long ago), the whole is read.
  */
 static tl_status refresh_base(rounds *r, const tl_snapshot *latest, const tl_entries *delta, const tl_index_entries *indexes, tl_error *err)
 {
     tl_map partitions = {0};
     tl_status status = partitions_of(delta, indexes, &partitions, err);
+    if (status == TL_OK && r->base_id == 0 && r->known != NULL && tl_live_files__cover(&r->known->live, &partitions)) {
+        tl_live_files__deinit(&r->base);
+        r->base = r->known->live;
+        r->known->live = (tl_live_files){0};
+        r->base_id = latest->id;
+    }
     bool whole = r->base_id == 0 || r->base_id > latest->id;
-    if (status == TL_OK && !whole) {
+    if (status == TL_OK && !whole && r->base_id < latest->id) {
         status = follow_base(r, latest, &partitions, err);
         whole = status == TL_E_NOT_FOUND;
     }
-    if (whole && (status == TL_OK || status == TL_E_NOT_FOUND)) {
-        tl_scan scan;
-        tl_entries_deinit(&r->base);
-        tl_scan_init(&scan, TL_SCAN_ALL, latest);
-        scan.partitions = &partitions;
-        status = tl_table__scan(r->table, &scan, &r->base, err);
+    if (whole && (status == TL_OK || status == TL_E_NOT_FOUND))
+        status = read_base(r, latest, &partitions, err);
+    if (whole || r->base_id != latest->id) /* others that were known were not followed */
+        tl_map_deinit(&r->base.partitions);
+    if (whole) {
+        r->base.partitions = partitions;
+        partitions = (tl_map){0};
     }
     r->base_id = status == TL_OK ? latest->id : 0; /* 0: half of a base is none */
     tl_map_deinit(&partitions);
@@ -317,9 +337,9 @@ static tl_status without_duplicates(const rounds *r, const tl_entries *changes, 
     tl_buf key = {0};
     tl_status status = TL_OK;
     static char mark;
-    for (size_t i = 0; status == TL_OK && i < r->base.n; i++) {
+    for (size_t i = 0; status == TL_OK && i < r->base.entries.n; i++) {
         key.len = 0;
-        if (tl_entry_identity(&r->base.items[i], &key) != TL_OK || tl_map_put(&there, key.data, key.len, &mark, NULL) != TL_OK)
+        if (tl_entry_identity(&r->base.entries.items[i], &key) != TL_OK || tl_map_put(&there, key.data, key.len, &mark, NULL) != TL_OK)
             status = tl_nomem(err, "files");
     }
     for (size_t i = 0; status == TL_OK && i < changes->n; i++) {
@@ -384,7 +404,8 @@ static tl_status write_list(rounds *r, const tl_manifest_list *list, char **name
     return tl_names_add(&r->files, *name, err);
 }
 
-static tl_status write_entries(rounds *r, const tl_entries *entries, char **name, int64_t *bytes, tl_error *err)
+/* `in_snapshot`: the manifests are among those of the table's files. */
+static tl_status write_entries(rounds *r, const tl_entries *entries, bool in_snapshot, char **name, int64_t *bytes, tl_error *err)
 {
     tl_manifest_list list = {0};
     tl_status status = TL_OK;
@@ -396,22 +417,24 @@ static tl_status write_entries(rounds *r, const tl_entries *entries, char **name
     }
     if (status == TL_OK)
         status = write_list(r, &list, name, bytes, err);
+    for (size_t i = 0; status == TL_OK && in_snapshot && i < list.n; i++)
+        status = tl_manifest_meta__dup(&list.items[i], &r->manifests, err);
     tl_manifest_list_deinit(&list);
     return status;
 }
 
 static tl_status write_base(rounds *r, const tl_snapshot *latest, tl_snapshot *snap, tl_error *err)
 {
-    tl_manifest_list before = {0}, after = {0};
+    tl_manifest_list read = {0};
     tl_status status = TL_OK;
-    if (latest != NULL)
-        status = tl_table__manifests(r->table, latest, TL_SCAN_ALL, &before, err);
+    if (latest != NULL && r->known == NULL)
+        status = tl_table__manifests(r->table, latest, TL_SCAN_ALL, &read, err);
+    tl_manifest_list_deinit(&r->manifests);
     if (status == TL_OK)
-        status = tl_manifests__merge(r->table, &r->writer, &before, &after, &r->files, err);
+        status = tl_manifests__merge(r->table, &r->writer, r->known != NULL ? &r->known->manifests : &read, &r->manifests, &r->files, err);
     if (status == TL_OK)
-        status = write_list(r, &after, &snap->base_manifest_list, &snap->base_manifest_list_bytes, err);
-    tl_manifest_list_deinit(&before);
-    tl_manifest_list_deinit(&after);
+        status = write_list(r, &r->manifests, &snap->base_manifest_list, &snap->base_manifest_list_bytes, err);
+    tl_manifest_list_deinit(&read);
     return status;
 }
 
@@ -466,7 +489,7 @@ static tl_status write_indexes(rounds *r, const tl_snapshot *latest, const tl_en
     if (status == TL_OK && !carried)
         status = index_delta(r, &old, &changes->indexes, &delta, err);
     if (status == TL_OK && check)
-        status = tl_commit__check_vectors(r->table, &r->base, files, &old, &delta, err);
+        status = tl_commit__check_vectors(r->table, &r->base.entries, files, &old, &delta, err);
     if (status == TL_OK && delta.n == 0) {
         status = set_str(&snap->index_manifest, latest == NULL ? NULL : latest->index_manifest, err);
     } else if (status == TL_OK) {
@@ -495,9 +518,9 @@ static tl_status prepare(rounds *r, const tl_snapshot *latest, tl_entries *delta
     if (r->table->config->row_tracking)
         TL_TRY(tl_commit__assign_row_ids(snap->id, delta, &snap->next_row_id, err));
     TL_TRY(write_base(r, latest, snap, err));
-    TL_TRY(write_entries(r, delta, &snap->delta_manifest_list, &snap->delta_manifest_list_bytes, err));
+    TL_TRY(write_entries(r, delta, /* in_snapshot= */ true, &snap->delta_manifest_list, &snap->delta_manifest_list_bytes, err));
     if (changelog->n > 0)
-        TL_TRY(write_entries(r, changelog, &snap->changelog_manifest_list, &snap->changelog_manifest_list_bytes, err));
+        TL_TRY(write_entries(r, changelog, /* in_snapshot= */ false, &snap->changelog_manifest_list, &snap->changelog_manifest_list_bytes, err));
     TL_TRY(write_indexes(r, latest, delta, changes, snap, err));
     tl_staged_deinit(r->table->fs, &r->staged); /* of the round before */
     TL_TRY(tl_snapshot_stage(r->table->fs, &r->table->paths, snap, &r->staged, err));
@@ -554,7 +577,7 @@ static tl_status gather(rounds *r, const tl_snapshot *latest, const tl_changes *
         }
     }
     if (needs_base && a->check)
-        return tl_commit__check(r->table, &r->base, delta, a->kind, err);
+        return tl_commit__check(r->table, &r->base.entries, delta, a->kind, err);
     return TL_OK;
 }
 
@@ -568,6 +591,28 @@ static bool overtaken(const rounds *r)
     return tl_snapshot_latest_id(r->table->fs, &r->table->paths, &newest, NULL) == TL_OK && newest > r->seen;
 }
 
+/*
+ * The snapshot is there: the next commit of this handle begins with what is known of it. Overwrites change partitions that nobody
+ * follows, and deletion vectors change what a check needs.
+ */
+static void remember(rounds *r, const tl_snapshot *snap, const tl_entries *delta)
+{
+    tl_live_files live = {0};
+    bool follows = r->attempt->kind == TL_COMMIT_APPEND || r->attempt->kind == TL_COMMIT_COMPACT;
+    if (follows && !r->table->config->deletion_vectors) {
+        tl_live_files *from = r->base_id == snap->id - 1 ? &r->base : r->known != NULL ? &r->known->live : &live;
+        if (from != &live) {
+            live = *from;
+            *from = (tl_live_files){0};
+            r->base_id = 0;
+        }
+        if (live.partitions.count == 0 || tl_live_files__apply(&live, delta, NULL) != TL_OK)
+            tl_live_files__deinit(&live);
+    }
+    tl_known__give(r->table, tl_known__create(snap, &r->manifests, &live));
+    tl_live_files__deinit(&live);
+}
+
 /* `*status` is set with OUTCOME_UNCLEAR; the return value only for what ends the commit. */
 static tl_status one_round(rounds *r, const tl_snapshot *latest, const tl_changes *changes, outcome *out, int64_t *id, tl_status *unclear,
                            tl_error *err)
@@ -577,8 +622,8 @@ static tl_status one_round(rounds *r, const tl_snapshot *latest, const tl_change
     tl_status status = gather(r, latest, changes, &delta, err);
     if (status == TL_OK)
         status = prepare(r, latest, &delta, changes, &snap, err);
-    tl_entries_deinit(&delta);
     if (status != TL_OK) {
+        tl_entries_deinit(&delta);
         remove_manifests(r->table, &r->files);
         return status;
     }
@@ -587,6 +632,9 @@ static tl_status one_round(rounds *r, const tl_snapshot *latest, const tl_change
         *out = OUTCOME_LOST;
     else
         *unclear = publish(r, snap, out, err);
+    if (*out == OUTCOME_DONE)
+        remember(r, snap, &delta);
+    tl_entries_deinit(&delta);
     if (*out == OUTCOME_LOST)
         remove_manifests(r->table, &r->files);
     else if (*out == OUTCOME_UNCLEAR) {
@@ -664,6 +712,8 @@ static tl_status run(rounds *r, const tl_changes *changes, int64_t *snapshot_id,
             }
         }
         r->seen = latest == NULL ? 0 : latest->id;
+        tl_known__free(r->known);
+        r->known = tl_known__take(r->table, latest);
         outcome out = OUTCOME_LOST;
         tl_status unclear = TL_OK;
         tl_status status = one_round(r, latest, changes, &out, snapshot_id, &unclear, err);

@@ -337,6 +337,7 @@ void tl_table_free(tl_table *table)
     tl_free(table->key_idx);
     tl_free(table->bucket_idx);
     tl_free(table->last_user);
+    tl_known__free(table->known);
     tl_free(table->path);
     tl_free(table->branch);
     tl_free(table->name);

@@ -81,6 +81,7 @@ struct tl_table {
     int64_t partitions_checked_ms; /* when partitions were last looked at for expiry; 0: not yet */
     char *last_user; /* user and identifier that this handle committed last: no need to look for them in old snapshots */
     int64_t last_identifier;
+    struct tl_known *known; /* of the snapshot that this handle made last (known.c); NULL: nothing. Owned */
 };
 
 /** A table without its other branch. */
@@ -317,6 +318,31 @@ typedef struct tl_names {
 } tl_names;
 tl_status tl_names_add(tl_names *names, const char *name, tl_error *err);
 void tl_names_deinit(tl_names *names);
+
+/** Live files of some partitions: all of those that `partitions` holds. Zero-initialise; no partitions: nothing is known. */
+typedef struct tl_live_files {
+    tl_entries entries;
+    tl_map partitions;
+} tl_live_files;
+void tl_live_files__deinit(tl_live_files *live);
+bool tl_live_files__cover(const tl_live_files *live, const tl_map *partitions);
+/** Apply what a snapshot changes in these partitions. Too many files are forgotten. */
+tl_status tl_live_files__apply(tl_live_files *live, const tl_entries *delta, tl_error *err);
+
+/** What is known of a snapshot without reading (known.c). */
+typedef struct tl_known {
+    int64_t id;
+    char *delta_list;
+    tl_manifest_list manifests; /* as tl_table__manifests() gives them */
+    tl_live_files live;
+} tl_known;
+/** What the handle knows if that is about `latest` (may be NULL), else NULL. It is the caller's then. */
+tl_known *tl_known__take(tl_table *table, const tl_snapshot *latest);
+/** Takes `known` over (NULL: nothing is known any more). */
+void tl_known__give(tl_table *table, tl_known *known);
+void tl_known__free(tl_known *known);
+/** Takes over what the lists hold; NULL if that is too much or there is no memory (then they stay the caller's). */
+tl_known *tl_known__create(const tl_snapshot *snap, tl_manifest_list *manifests, tl_live_files *live);
 
 /** TL_E_CONFLICT that is no lost race: the same changes can never get in. */
 tl_status tl_commit__contradiction(tl_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
