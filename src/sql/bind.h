@@ -70,7 +70,8 @@ struct tl_binder {
     bool plain_averages;     /* a deviation or variance stands in this SELECT: see tl_bind__reduces_averages() */
     const tl_ast *windows; /* WINDOW clause */
     const tl_ast *select_hints; /* LOOKUP(…) of the SELECT */
-    tl_plan **scalar_input; /* streaming: the plan that scalar subqueries are joined to; NULL: they cannot stand here */
+    tl_plan **scalar_input; /* streaming: the plan that subqueries are joined to; NULL: they cannot stand here */
+    bool late_subqueries;   /* they wait for tl_bind__lower_subqueries() over the groups */
     int depth;              /* views and subqueries inside each other */
 };
 
@@ -134,6 +135,10 @@ tl_status tl_bind__json_aggregate(tl_binder *b, const tl_ast *ast, tl_expr **out
 tl_status tl_bind__json(tl_binder *b, const tl_ast *ast, tl_expr **out);
 tl_status tl_bind__temporal_literal(tl_binder *b, const tl_ast *ast, tl_expr **out);
 tl_status tl_bind__subquery(tl_binder *b, const tl_ast *ast, tl_expr **out);
+/** Streaming: [NOT] IN (SELECT …) or [NOT] EXISTS (SELECT …) as a condition of WHERE: a semi or anti join. */
+tl_status tl_bind__semi_join(tl_binder *b, const tl_ast *ast, bool is_not, tl_plan *input, tl_plan **out);
+/** Streaming: put columns of joins to *input in place of the subqueries in expressions over it. */
+tl_status tl_bind__lower_subqueries(tl_binder *b, tl_expr **exprs, int32_t n, tl_plan **input);
 /** DATE, TIMESTAMP, … plus or minus INTERVAL; *out NULL if the operands are no such. */
 tl_status tl_bind__temporal_arithmetic(tl_binder *b, char op, tl_expr *left, tl_expr *right, const tl_ast *at, tl_expr **out);
 /** CAST between an interval of one unit and a number (`e`: what is cast, bound); *out NULL if the cast is no such. */
@@ -209,6 +214,8 @@ tl_status tl_bind__one_row(tl_binder *b, tl_plan **out);
 /** A WINDOW node (sizes unset) with window_start, window_end and window_time behind the input's columns. */
 tl_status tl_bind__window(tl_binder *b, tl_window_kind kind, tl_plan *input, int32_t time, tl_plan **out);
 tl_status tl_bind__window_sizes(tl_binder *b, tl_plan *plan, const tl_ast *const intervals[3], const tl_ast *at);
+/** All columns as keys: DISTINCT. */
+tl_status tl_bind__distinct(tl_binder *b, tl_plan *input, tl_plan **out);
 tl_status tl_bind__view(tl_binder *b, const tl_sql_object *view, tl_plan **out);
 tl_status tl_bind__table_function(tl_binder *b, const tl_ast *ast, tl_plan **plan, tl_scope **scope);
 tl_status tl_bind__sort(tl_binder *b, const tl_ast *order, const tl_ast *offset, const tl_ast *limit, tl_plan *input, tl_plan **out);

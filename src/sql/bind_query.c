@@ -1,5 +1,5 @@
 /*
- * Queries: SELECT, VALUES, set operations, ORDER BY and LIMIT, subqueries.
+ * Queries: SELECT, VALUES, set operations, ORDER BY and LIMIT (subqueries: bind_subquery.c).
  *
  * A SELECT is bound from the inside out: FROM, WHERE, items (with aggregate and window calls as placeholders), then the
  * placeholders become columns of AGGREGATE and OVER nodes, then HAVING, the projection, DISTINCT, the order.
@@ -218,164 +218,6 @@ static tl_status bind_order(tl_binder *b, const tl_ast *order, bool is_distinct,
 
 /* ---- WHERE ---- */
 
-/** Strip projections and correlated filters off a subquery's plan: what is left does not look outside. */
-typedef struct decorrelated {
-    tl_plan *plan;
-    tl_expr **values;   /* what the subquery's columns are, over `plan` */
-    tl_expr **conjuncts; /* correlated conditions: COLUMN over `plan`, OUTER of level 1 */
-    int32_t n_conjuncts;
-} decorrelated;
-
-static bool expr_looks_outside(const tl_expr *e)
-{
-    return e != NULL && (tl_expr__has_kind(e, TL_EXPR_OUTER) || tl_expr__has_kind(e, TL_EXPR_SUBQUERY));
-}
-
-bool tl_plan__looks_outside(const tl_plan *plan)
-{
-    if (expr_looks_outside(plan->condition))
-        return true;
-    int64_t n = plan->kind == TL_PLAN_PROJECT ? plan->type->n_fields : plan->kind == TL_PLAN_VALUES ? plan->n_rows * plan->type->n_fields : 0;
-    for (int64_t i = 0; i < n; i++)
-        if (expr_looks_outside(plan->exprs[i]))
-            return true;
-    for (int32_t i = 0; i < plan->n_inputs; i++)
-        if (tl_plan__looks_outside(plan->inputs[i]))
-            return true;
-    return false;
-}
-
-static tl_status decorrelate(tl_binder *b, tl_plan *plan, decorrelated *out)
-{
-    int32_t n = plan->type->n_fields;
-    out->values = tl_arena_alloc(b->arena, (size_t)(n + 1) * sizeof *out->values);
-    BIND_ALLOC(b, out->values);
-    for (int32_t i = 0; i < n; i++)
-        TL_TRY(tl_bind__column(b, i, plan->type->fields[i].type, NULL, &out->values[i]));
-    out->conjuncts = NULL;
-    out->n_conjuncts = 0;
-    while (plan->kind == TL_PLAN_PROJECT || (plan->kind == TL_PLAN_FILTER && expr_looks_outside(plan->condition))) {
-        if (plan->kind == TL_PLAN_PROJECT) {
-            for (int32_t i = 0; i < n; i++)
-                TL_TRY(tl_expr__substitute(b, out->values[i], plan->exprs, &out->values[i]));
-            for (int32_t i = 0; i < out->n_conjuncts; i++)
-                TL_TRY(tl_expr__substitute(b, out->conjuncts[i], plan->exprs, &out->conjuncts[i]));
-            plan = plan->inputs[0];
-            continue;
-        }
-        tl_expr **parts;
-        int32_t n_parts, n_inside = 0;
-        TL_TRY(tl_plan__conjuncts(b, plan->condition, &parts, &n_parts));
-        tl_expr **all = tl_arena_alloc(b->arena, (size_t)(out->n_conjuncts + n_parts) * sizeof *all);
-        BIND_ALLOC(b, all);
-        if (out->n_conjuncts > 0)
-            memcpy(all, out->conjuncts, (size_t)out->n_conjuncts * sizeof *all);
-        for (int32_t i = 0; i < n_parts; i++) {
-            if (tl_expr__has_kind(parts[i], TL_EXPR_OUTER))
-                all[out->n_conjuncts++] = parts[i];
-            else
-                parts[n_inside++] = parts[i];
-        }
-        out->conjuncts = all;
-        plan = plan->inputs[0];
-        if (n_inside > 0) {
-            tl_expr *inside;
-            TL_TRY(tl_plan__conjunction(b, parts, n_inside, &inside));
-            TL_TRY(tl_bind__filter(b, plan, inside, &plan));
-            break;
-        }
-    }
-    out->plan = plan;
-    return TL_OK;
-}
-
-/** Rewrite for (outer, inner) side by side: COLUMN i → n_outer + i, OUTER (level 1) i → COLUMN i. */
-static tl_status side_by_side(tl_binder *b, const tl_expr *e, int32_t n_outer, tl_expr **out)
-{
-    if (e->kind == TL_EXPR_COLUMN || e->kind == TL_EXPR_OUTER) {
-        if (e->kind == TL_EXPR_OUTER && e->level != 1)
-            return tl_error_set(b->err, TL_E_UNSUPPORTED, "line %d:%d: a subquery that looks more than one query outside is not there in streaming mode",
-                                (int)e->line, (int)e->position);
-        tl_expr *copy = tl_arena_alloc(b->arena, sizeof *copy);
-        BIND_ALLOC(b, copy);
-        *copy = *e;
-        copy->kind = TL_EXPR_COLUMN;
-        copy->level = 0;
-        copy->column = e->kind == TL_EXPR_COLUMN ? e->column + n_outer : e->column;
-        *out = copy;
-        return TL_OK;
-    }
-    tl_expr *copy = tl_arena_alloc(b->arena, sizeof *copy);
-    tl_expr **args = tl_arena_alloc(b->arena, (size_t)(e->n_args + 1) * sizeof *args);
-    BIND_ALLOC(b, copy);
-    BIND_ALLOC(b, args);
-    for (int32_t i = 0; i < e->n_args; i++)
-        TL_TRY(side_by_side(b, e->args[i], n_outer, &args[i]));
-    *copy = *e;
-    copy->args = args;
-    *out = copy;
-    return TL_OK;
-}
-
-/** l = r, or for NOT IN what is not FALSE: l = r OR l IS NULL OR r IS NULL. */
-static tl_status in_condition(tl_binder *b, tl_expr *l, tl_expr *r, bool is_not, const tl_ast *at, tl_expr **out)
-{
-    TL_TRY(tl_bind__compare(b, "=", l, r, at, out));
-    if (!is_not || (!l->type->nullable && !r->type->nullable))
-        return TL_OK;
-    tl_expr **parts = tl_arena_alloc(b->arena, 3 * sizeof *parts);
-    BIND_ALLOC(b, parts);
-    int32_t n = 0;
-    parts[n++] = *out;
-    if (l->type->nullable)
-        TL_TRY(tl_bind__function(b, "IS NULL", &l, 1, at, &parts[n++]));
-    if (r->type->nullable)
-        TL_TRY(tl_bind__function(b, "IS NULL", &r, 1, at, &parts[n++]));
-    return tl_bind__logic(b, TL_EXPR_OR, parts, n, at, out);
-}
-
-/** [NOT] IN (SELECT …) and [NOT] EXISTS (SELECT …) as a condition of WHERE: a semi or anti join. */
-static tl_status semi_join(tl_binder *b, const tl_ast *ast, bool is_not, tl_plan *input, tl_plan **out)
-{
-    bool is_in = ast->kind == AST_IN;
-    if (is_in && (ast->flags & AST_F_NOT) != 0)
-        is_not = !is_not;
-    tl_binder inner = *b;
-    inner.aggregates_allowed = inner.in_aggregate = false;
-    inner.windows = NULL;
-    inner.select_hints = NULL;
-    if (++inner.depth > TL_BIND_DEPTH_MAX)
-        return TL_AST_ERROR(b->err, TL_E_LIMIT, ast, "views and subqueries are nested more than %d deep", TL_BIND_DEPTH_MAX);
-    tl_plan *plan;
-    TL_TRY(tl_bind__query(&inner, is_in ? ast->kid[1] : ast->kid[0], &plan));
-    decorrelated d;
-    TL_TRY(decorrelate(b, plan, &d));
-    if (tl_plan__looks_outside(d.plan))
-        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, ast, "a subquery that looks outside in more than its WHERE is not there in streaming mode");
-    int32_t n_outer = input->type->n_fields, n = 0, n_left = 0;
-    tl_expr **conditions = tl_arena_alloc(b->arena, (size_t)(d.n_conjuncts + plan->type->n_fields + 1) * sizeof *conditions);
-    BIND_ALLOC(b, conditions);
-    for (int32_t i = 0; i < d.n_conjuncts; i++)
-        TL_TRY(side_by_side(b, d.conjuncts[i], n_outer, &conditions[n++]));
-    if (is_in) {
-        const tl_ast *left = ast->kid[0], *first = left->kind == AST_ROW ? tl_ast_first(left->kid[0]) : left;
-        for (const tl_ast *l = first; l != NULL; l = left->kind == AST_ROW ? l->next : NULL) {
-            if (n_left == plan->type->n_fields)
-                return BIND_ERROR(b, ast, "Values passed to IN operator must have compatible types");
-            tl_expr *e, *value;
-            TL_TRY(tl_bind__expr(b, l, &e));
-            TL_TRY(side_by_side(b, d.values[n_left++], n_outer, &value));
-            TL_TRY(in_condition(b, e, value, is_not, l, &conditions[n++]));
-        }
-        if (n_left != plan->type->n_fields)
-            return BIND_ERROR(b, ast, "Values passed to IN operator must have compatible types");
-    }
-    tl_expr *condition = NULL;
-    if (n > 0)
-        TL_TRY(tl_plan__conjunction(b, conditions, n, &condition));
-    return tl_bind__join(b, TL_PLAN_JOIN, is_not ? TL_JOIN_ANTI : TL_JOIN_SEMI, input, d.plan, condition, out);
-}
-
 static bool is_subquery_condition(const tl_ast *ast)
 {
     return ast->kind == AST_EXISTS || (ast->kind == AST_IN && ast->kid[1]->kind == AST_QUERY);
@@ -397,7 +239,7 @@ static tl_status bind_where(tl_binder *b, const tl_ast *where, tl_plan **plan)
             if (pass == 0 && !join)
                 TL_TRY(tl_bind__condition(b, c, "WHERE", &plain[n_plain++]));
             if (pass == 1 && join)
-                TL_TRY(semi_join(b, inner, is_not, *plan, plan));
+                TL_TRY(tl_bind__semi_join(b, inner, is_not, *plan, plan));
         }
         if (pass == 0 && n_plain > 0) {
             tl_expr *all;
@@ -418,8 +260,7 @@ static bool any_of_kind(tl_expr *const *exprs, int32_t n, int kind)
     return false;
 }
 
-/** All columns as keys: DISTINCT. */
-static tl_status distinct_node(tl_binder *b, tl_plan *input, tl_plan **out)
+tl_status tl_bind__distinct(tl_binder *b, tl_plan *input, tl_plan **out)
 {
     int32_t n = input->type->n_fields;
     int32_t *group = tl_arena_alloc(b->arena, (size_t)(n + 1) * sizeof *group);
@@ -475,6 +316,7 @@ tl_status tl_bind__select(tl_binder *outer, const tl_ast *ast, const tl_ast *ord
     b->select_hints = ast->kid[0];
     b->windows = ast->kid[6];
     b->scalar_input = NULL;
+    b->late_subqueries = false;
     b->grouped = false;
     bool is_distinct = (ast->flags & AST_F_DISTINCT) != 0;
     tl_plan *plan;
@@ -500,11 +342,14 @@ tl_status tl_bind__select(tl_binder *outer, const tl_ast *ast, const tl_ast *ord
     items list = {0};
     tl_sort_key *keys;
     int32_t having, qualify;
-    b->scalar_input = select->kid[4] == NULL ? &plan : NULL; /* not behind GROUP BY: columns would have to be grouped */
+    b->scalar_input = &plan;
+    b->late_subqueries = select->kid[4] != NULL; /* their values are joined to the groups, not to the rows that make them */
     TL_TRY(bind_items(b, select->kid[1], &list));
-    b->scalar_input = NULL;
+    b->late_subqueries = true;
     TL_TRY(add_condition(b, select->kid[5], "HAVING", &list, &having));
     TL_TRY(add_condition(b, select->kid[7], "QUALIFY", &list, &qualify));
+    b->scalar_input = NULL;
+    b->late_subqueries = false;
     int32_t from_order = list.n_all;
     TL_TRY(bind_order(b, order, is_distinct, &list, &keys));
     if (select->kid[4] != NULL || any_of_kind(list.exprs, list.n_all, TL_EXPR__AGG)) {
@@ -512,6 +357,8 @@ tl_status tl_bind__select(tl_binder *outer, const tl_ast *ast, const tl_ast *ord
     } else if (having >= 0) {
         TL_TRY(tl_bind__aggregation(b, NULL, list.exprs, list.n_all, plan, &plan));
     }
+    if (b->streaming)
+        TL_TRY(tl_bind__lower_subqueries(b, list.exprs, list.n_all, &plan));
     TL_TRY(filter_item(b, &list, having, &plan));
     if (any_of_kind(list.exprs, list.n_all, TL_EXPR__OVER))
         TL_TRY(tl_bind__overs(b, list.exprs, list.n_all, plan, &plan));
@@ -519,7 +366,7 @@ tl_status tl_bind__select(tl_binder *outer, const tl_ast *ast, const tl_ast *ord
     TL_TRY(unique_names(b, &list));
     TL_TRY(project_items(b, &list, from_order, plan, &plan));
     if (is_distinct)
-        TL_TRY(distinct_node(b, plan, &plan));
+        TL_TRY(tl_bind__distinct(b, plan, &plan));
     int32_t n_keys = tl_ast_count(order), hidden = from_order - list.n;
     for (int32_t i = 0; i < n_keys; i++)
         keys[i].column -= keys[i].column >= list.n ? hidden : 0;
@@ -643,7 +490,7 @@ static tl_status bind_setop(tl_binder *b, const tl_ast *ast, tl_plan **out)
         plan->inputs = inputs;
         plan->n_inputs = n_inputs;
         *out = plan;
-        return all ? TL_OK : distinct_node(b, plan, out);
+        return all ? TL_OK : tl_bind__distinct(b, plan, out);
     }
     tl_plan *left = inputs[0];
     for (k = 1; k < n_inputs; k++) {
@@ -696,124 +543,4 @@ tl_status tl_bind__query(tl_binder *outer, const tl_ast *ast, tl_plan **out)
         return tl_bind__select(b, body, ast->kid[2], ast->kid[3], ast->kid[4], out);
     TL_TRY(bind_body(b, body, out));
     return tl_bind__sort(b, ast->kid[2], ast->kid[3], ast->kid[4], *out, out);
-}
-
-/* ---- subqueries in expressions ---- */
-
-static bool gives_one_row(const tl_plan *plan)
-{
-    while (plan->kind == TL_PLAN_PROJECT)
-        plan = plan->inputs[0];
-    return plan->kind == TL_PLAN_AGGREGATE && plan->n_group == 0;
-}
-
-/** The one row of a scalar subquery: an error at run time if there are more. */
-static tl_status single_value(tl_binder *b, tl_plan *plan, tl_plan **out)
-{
-    const char *name = plan->type->fields[0].name;
-    const tl_type *type, *row;
-    TL_TRY(tl_bind__nullable(b, plan->type->fields[0].type, true, &type));
-    TL_TRY(tl_bind__row_type(b, &name, &type, 1, &row));
-    tl_agg_call *call = tl_arena_calloc(b->arena, 1, sizeof *call);
-    *out = tl_bind__new_plan(b, TL_PLAN_AGGREGATE, row, plan);
-    BIND_ALLOC(b, call);
-    BIND_ALLOC(b, *out);
-    *call = (tl_agg_call){.kind = TL_AGG_SINGLE_VALUE, .n_args = 1, .filter = -1, .type = type};
-    (*out)->calls = call;
-    (*out)->n_calls = 1;
-    return TL_OK;
-}
-
-/** Streaming: the subquery's value becomes a column behind those of the plan around it. */
-static tl_status scalar_join(tl_binder *b, const tl_ast *ast, tl_expr **out)
-{
-    if (ast->kind != AST_SUBQUERY || b->scalar_input == NULL)
-        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, ast,
-                            "in streaming mode a subquery can be a condition of WHERE ([NOT] IN, [NOT] EXISTS), one value in WHERE or in SELECT without "
-                            "GROUP BY, or stand in FROM");
-    tl_binder inner = *b;
-    inner.aggregates_allowed = inner.in_aggregate = false;
-    inner.windows = NULL;
-    inner.select_hints = NULL;
-    inner.scalar_input = NULL;
-    if (++inner.depth > TL_BIND_DEPTH_MAX)
-        return TL_AST_ERROR(b->err, TL_E_LIMIT, ast, "views and subqueries are nested more than %d deep", TL_BIND_DEPTH_MAX);
-    tl_plan *plan;
-    TL_TRY(tl_bind__query(&inner, ast->kid[0], &plan));
-    if (plan->type->n_fields != 1)
-        return BIND_ERROR(b, ast, "a scalar subquery gives one column, not %d", (int)plan->type->n_fields);
-    if (tl_plan__looks_outside(plan))
-        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, ast, "a scalar subquery that looks outside is not there in streaming mode: write it as a join");
-    if (!gives_one_row(plan))
-        TL_TRY(single_value(b, plan, &plan));
-    int32_t column = (*b->scalar_input)->type->n_fields;
-    TL_TRY(tl_bind__join(b, TL_PLAN_JOIN, TL_JOIN_LEFT, *b->scalar_input, plan, NULL, b->scalar_input));
-    return tl_bind__column(b, column, (*b->scalar_input)->type->fields[column].type, ast, out);
-}
-
-tl_status tl_bind__subquery(tl_binder *b, const tl_ast *ast, tl_expr **out)
-{
-    if (b->streaming)
-        return scalar_join(b, ast, out);
-    const tl_ast *query = ast->kind == AST_IN || ast->kind == AST_QUANTIFIED ? ast->kid[1] : ast->kid[0];
-    tl_binder inner = *b;
-    inner.aggregates_allowed = inner.in_aggregate = false;
-    inner.windows = NULL;
-    inner.select_hints = NULL;
-    if (++inner.depth > TL_BIND_DEPTH_MAX)
-        return TL_AST_ERROR(b->err, TL_E_LIMIT, ast, "views and subqueries are nested more than %d deep", TL_BIND_DEPTH_MAX);
-    tl_plan *plan;
-    TL_TRY(tl_bind__query(&inner, query, &plan));
-    tl_expr *e = tl_bind__new_expr(b, TL_EXPR_SUBQUERY, NULL, ast);
-    BIND_ALLOC(b, e);
-    e->plan = plan;
-    e->compare = "=";
-    switch (ast->kind) {
-    case AST_EXISTS:
-        e->subquery = TL_SUBQUERY_EXISTS;
-        TL_TRY(tl_bind__simple_type(b, TL_BOOLEAN, false, 0, 0, &e->type));
-        *out = e;
-        return TL_OK;
-    case AST_SUBQUERY:
-        if (plan->type->n_fields != 1)
-            return BIND_ERROR(b, ast, "a scalar subquery gives one column, not %d", (int)plan->type->n_fields);
-        e->subquery = TL_SUBQUERY_SCALAR;
-        TL_TRY(tl_bind__nullable(b, plan->type->fields[0].type, true, &e->type));
-        *out = e;
-        return TL_OK;
-    default:
-        break;
-    }
-    e->subquery = ast->kind == AST_IN ? TL_SUBQUERY_IN : (ast->flags & AST_F_ALL) != 0 ? TL_SUBQUERY_ALL : TL_SUBQUERY_ANY;
-    if (ast->kind == AST_QUANTIFIED)
-        e->compare = ast->text;
-    const tl_ast *left = ast->kid[0];
-    int32_t n = left->kind == AST_ROW ? tl_ast_count(left->kid[0]) : 1, i = 0;
-    if (n != plan->type->n_fields)
-        return BIND_ERROR(b, ast, "the subquery gives %d columns, the left side has %d", (int)plan->type->n_fields, (int)n);
-    e->args = tl_arena_alloc(b->arena, (size_t)n * sizeof *e->args);
-    tl_expr **inside = tl_arena_alloc(b->arena, (size_t)n * sizeof *inside);
-    const char **names = tl_arena_alloc(b->arena, (size_t)n * sizeof *names);
-    BIND_ALLOC(b, e->args);
-    BIND_ALLOC(b, inside);
-    BIND_ALLOC(b, names);
-    for (const tl_ast *l = left->kind == AST_ROW ? tl_ast_first(left->kid[0]) : left; i < n; l = l->next, i++) {
-        TL_TRY(tl_bind__expr(b, l, &e->args[i]));
-        const tl_type *t = plan->type->fields[i].type, *common;
-        TL_TRY(tl_bind__common_type(b, e->args[i]->type, t, &common));
-        if (common == NULL)
-            return BIND_ERROR(b, l, "Values passed to %s operator must have compatible types: %s and %s", ast->kind == AST_IN ? "IN" : "ANY and ALL",
-                              tl_bind__type_text(b, e->args[i]->type), tl_bind__type_text(b, t));
-        TL_TRY(tl_bind__coerce(b, e->args[i], common, &e->args[i]));
-        TL_TRY(tl_bind__column(b, i, t, NULL, &inside[i]));
-        TL_TRY(tl_bind__coerce(b, inside[i], common, &inside[i]));
-        names[i] = plan->type->fields[i].name;
-    }
-    e->n_args = n;
-    tl_plan *cast;
-    TL_TRY(tl_bind__project(b, plan, inside, names, n, &cast));
-    e->plan = cast;
-    TL_TRY(tl_bind__simple_type(b, TL_BOOLEAN, true, 0, 0, &e->type));
-    *out = e;
-    return ast->kind == AST_IN && (ast->flags & AST_F_NOT) != 0 ? tl_bind__function(b, "NOT", out, 1, ast, out) : TL_OK;
 }

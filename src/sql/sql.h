@@ -57,6 +57,7 @@ struct tl_expr {
     const char *compare; /* "=", "<>", "<", "<=", ">", ">=" */
     const tl_plan *plan; /* SUBQUERY */
     struct tl_bound_agg *agg; /* private to the binder */
+    const struct tl_ast *ast; /* the same */
     int32_t line, position; /* where it stands in the script, 1-based */
 };
 
