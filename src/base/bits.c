@@ -48,7 +48,18 @@ void tl_bitmap_copy(uint8_t *dst, int64_t dst_from, const uint8_t *src, int64_t 
             tl_bit_put(dst, dst_from + i, tl_bit_get(src, src_from + i));
         return;
     }
-    for (int64_t i = 0; i < count; i++)
+    int64_t i = 0;
+    for (; i < count && (dst_from + i) % 8 != 0; i++)
+        tl_bit_put(dst, dst_from + i, tl_bit_get(src, src_from + i));
+    /* Whole bytes of dst; none is read behind the one that holds the last bit. */
+    const int shift = (src_from + i) & 7;
+    const uint8_t *from = src + (src_from + i) / 8;
+    uint8_t *to = dst + (dst_from + i) / 8;
+    for (; count - i >= 72; i += 64, from += 8, to += 8)
+        tl_write_le64(to, tl_read_le64(from) >> shift | (uint64_t)from[8] << 1 << (63 - shift));
+    for (; count - i >= 16; i += 8, from++)
+        *to++ = (uint8_t)((from[0] | from[1] << 8) >> shift);
+    for (; i < count; i++)
         tl_bit_put(dst, dst_from + i, tl_bit_get(src, src_from + i));
 }
 

@@ -51,6 +51,13 @@ static int64_t load_value(const tl_column *col, int width, uint32_t row)
     }
 }
 
+/* `a` if chosen, else `b`, without a branch. */
+static inline tl_rowref select_ref(int chosen, tl_rowref a, tl_rowref b)
+{
+    uint32_t mask = 0u - (uint32_t)(chosen != 0);
+    return (tl_rowref){(a.src & mask) | (b.src & ~mask), (a.row & mask) | (b.row & ~mask)};
+}
+
 static bool all_null(const walker *w, const group_columns *gc, tl_rowref ref)
 {
     for (int32_t c = 0; c < gc->n_columns; c++)
@@ -74,20 +81,23 @@ static int compare_by_value(const walker *w, const group_columns *gc, tl_rowref 
     return 0;
 }
 
-/* The record against the group: -1 late, 0 empty, 1 not below. Moves the state on. */
-static int advance(const walker *w, int32_t s, tl_rowref ref)
+/*
+ * The record against the group: -1 late, 0 empty, 1 not below. Moves the state on. No branch for a single integer column: a
+ * record often belongs to one of several streams, and which one cannot be foreseen.
+ */
+static inline int advance(const walker *w, int32_t s, tl_rowref ref)
 {
     const group_columns *gc = &w->columns[s];
     group_state *state = &w->states[s];
     if (gc->width != 0) {
         const tl_column *col = gc->cols[ref.src];
-        if (tl_col_is_null(col, ref.row))
-            return 0;
+        int there = col->validity == NULL ? 1 : tl_bit_get(col->validity, ref.row);
         int64_t value = load_value(col, gc->width, ref.row);
-        if (!state->null && value < state->value)
-            return -1;
-        *state = (group_state){ref, false, value};
-        return 1;
+        int moves = there & (state->null | (value >= state->value));
+        state->at = select_ref(moves, ref, state->at);
+        state->value = moves ? value : state->value;
+        state->null &= !moves;
+        return 2 * moves - there;
     }
     if (all_null(w, gc, ref))
         return 0;
@@ -133,10 +143,9 @@ static void add_record(walker *w, uint32_t g, tl_rowref ref)
     for (int32_t s = 0; s < w->n_groups; s++) {
         int order = advance(w, s, ref);
         set_action(w, s, order > 0 ? ACT_ADD : order < 0 ? ACT_ADD_LATE : ACT_NONE);
-        if (order > 0) {
-            w->out->groups[s].sequence[g] = ref;
-            w->out->groups[s].member[g] = ref;
-        }
+        group_result *result = &w->out->groups[s];
+        result->sequence[g] = select_ref(order > 0, ref, result->sequence[g]);
+        result->member[g] = select_ref(order > 0, ref, result->member[g]);
     }
     w->free_actions[w->n] = ACT_ADD;
     w->refs[w->n++] = ref;

@@ -30,6 +30,15 @@ static tl_status gather_column(merge_call *call, int32_t column, const tl_rowref
     return tl_column_gather_multi(type, column_sources(call, column), refs, call->groups->n_groups, out, call->err);
 }
 
+/* As gather_column() by references that are the call's own: several columns in a row often share them. */
+static tl_status gather_shared(merge_call *call, int32_t column, const tl_rowref *refs, tl_column **out)
+{
+    const tl_type *type = call->engine->row_type->fields[column].type;
+    if (call->scanned.refs != refs)
+        call->scanned = tl_rowrefs_scan(refs, call->groups->n_groups);
+    return tl_column_gather_refs(type, column_sources(call, column), &call->scanned, out, call->err);
+}
+
 /* Kinds (NULL where all are +I) and sequence numbers into the batch. */
 static tl_status set_results(const merge_call *call, const uint8_t *kinds, const int64_t *seqs, tl_batch *batch)
 {
@@ -115,7 +124,7 @@ static tl_status take_records(merge_call *call, const tl_rowref *refs, tl_batch 
     TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
     TL_TRY(tl_batch_create(call->engine->row_type, n, &batch, call->err));
     for (int32_t c = 0; c < batch->n_cols; c++)
-        TL_TRY(gather_column(call, c, refs, &batch->cols[c]));
+        TL_TRY(gather_shared(call, c, refs, &batch->cols[c]));
     TL_TRY(records_result(call, refs, batch));
     *out = TL_STEAL(batch);
     return TL_OK;
@@ -274,11 +283,11 @@ static tl_status merge_column_of(merge_call *call, const merge_history *history,
     switch (rule->kind) {
     case RULE_KEY:
         TL_TRY(tl_merge__last(call, &last));
-        return gather_column(call, c, last, out);
+        return gather_shared(call, c, last, out);
     case RULE_SEQUENCE:
-        return gather_column(call, c, history->groups[rule->group].sequence, out);
+        return gather_shared(call, c, history->groups[rule->group].sequence, out);
     case RULE_MEMBER:
-        return gather_column(call, c, history->groups[rule->group].member, out);
+        return gather_shared(call, c, history->groups[rule->group].member, out);
     default:
         return reduce_column(call, history, c, out);
     }

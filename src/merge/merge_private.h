@@ -144,6 +144,7 @@ typedef struct merge_call {
     const uint8_t **row_kinds; /* by source; NULL entries: all +I */
     const tl_column **srcs;    /* scratch: one column of all sources */
     tl_rowref *last;           /* last record of each group; made on demand */
+    tl_rowrefs scanned;        /* references that the last column was gathered with */
     tl_error *err;
 } merge_call;
 

@@ -111,6 +111,17 @@ typedef struct tl_rowref {
 /** Rows refs[0..n) out of several columns of one type (`type` names the result's, same phys). */
 tl_status tl_column_gather_multi(const tl_type *type, const tl_column *const *srcs, const tl_rowref *refs, int64_t n,
                                  tl_column **out, tl_error *err);
+/** References looked over once, for several columns that are gathered with them. */
+typedef struct tl_rowrefs {
+    const tl_rowref *refs;
+    int64_t n;
+    uint32_t n_srcs; /* largest source referenced, plus one */
+    bool has_nulls;  /* some reference has no row */
+} tl_rowrefs;
+tl_rowrefs tl_rowrefs_scan(const tl_rowref *refs, int64_t n);
+/** tl_column_gather_multi() with references that are known already. */
+tl_status tl_column_gather_refs(const tl_type *type, const tl_column *const *srcs, const tl_rowrefs *refs, tl_column **out,
+                                tl_error *err);
 /** All columns after each other. */
 tl_status tl_column_concat(const tl_type *type, const tl_column *const *srcs, int32_t n_srcs, tl_column **out, tl_error *err);
 

@@ -21,38 +21,36 @@ typedef struct multi {
     bool null_refs;  /* some reference has no row */
 } multi;
 
-static void scan_with_nulls(multi *m)
+static uint32_t max_with_nulls(const tl_rowref *refs, int64_t n)
 {
     uint32_t src_max = 0;
-    for (int64_t i = 0; i < m->n; i++) {
-        uint32_t src = m->refs[i].row == TL_ROW_NULL ? 0 : m->refs[i].src;
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t src = refs[i].row == TL_ROW_NULL ? 0 : refs[i].src;
         src_max = src > src_max ? src : src_max;
     }
-    m->n_srcs = src_max + 1;
+    return src_max;
 }
 
 /* Two references at a time; lanes are src, row, src, row. Sources are few, so signed order will do. */
-static void scan_refs(multi *m)
+tl_rowrefs tl_rowrefs_scan(const tl_rowref *refs, int64_t n)
 {
     typedef int32_t lanes __attribute__((vector_size(16)));
     lanes max = {0}, nulls = {0};
     int64_t i = 0;
-    for (; i + 2 <= m->n; i += 2) {
+    for (; i + 2 <= n; i += 2) {
         lanes pair;
-        memcpy(&pair, &m->refs[i], sizeof pair);
+        memcpy(&pair, &refs[i], sizeof pair);
         lanes larger = pair > max;
         max = (pair & larger) | (max & ~larger);
         nulls |= pair == -1;
     }
     int32_t src_max = TL_MAX(max[0], max[2]);
-    m->null_refs = (nulls[1] | nulls[3]) != 0;
-    for (; i < m->n; i++) {
-        m->null_refs |= m->refs[i].row == TL_ROW_NULL;
-        src_max = TL_MAX(src_max, (int32_t)m->refs[i].src);
+    bool has_nulls = (nulls[1] | nulls[3]) != 0;
+    for (; i < n; i++) {
+        has_nulls |= refs[i].row == TL_ROW_NULL;
+        src_max = TL_MAX(src_max, (int32_t)refs[i].src);
     }
-    m->n_srcs = (uint32_t)src_max + 1;
-    if (m->null_refs)
-        scan_with_nulls(m);
+    return (tl_rowrefs){refs, n, (has_nulls ? max_with_nulls(refs, n) : (uint32_t)src_max) + 1, has_nulls};
 }
 
 /* Base pointers by source, on the stack where there are few. */
@@ -322,24 +320,30 @@ static tl_status multi_variable(const multi *m, tl_column *out, tl_error *err)
     return out->phys == TL_PHYS_BYTES ? multi_data(m, out, err) : multi_elements(m, out, err);
 }
 
-tl_status tl_column_gather_multi(const tl_type *type, const tl_column *const *srcs, const tl_rowref *refs, int64_t n,
-                                 tl_column **out, tl_error *err)
+tl_status tl_column_gather_refs(const tl_type *type, const tl_column *const *srcs, const tl_rowrefs *refs, tl_column **out,
+                                tl_error *err)
 {
-    multi m = {type, srcs, refs, n, 0, false};
-    scan_refs(&m);
+    multi m = {type, srcs, refs->refs, refs->n, refs->n_srcs, refs->has_nulls};
     /* Without any row, no source need exist. */
-    if (n == 0 || all_null(&m))
-        return tl_column_nulls(type, n, out, err);
+    if (m.n == 0 || all_null(&m))
+        return tl_column_nulls(type, m.n, out, err);
     TL_CLEANUP(tl_column_unrefp) tl_column *result = NULL;
-    TL_TRY(tl_column__alloc_raw(type, n, &result, err));
+    TL_TRY(tl_column__alloc_raw(type, m.n, &result, err));
     TL_TRY(multi_validity(&m, result, err));
     int width = tl_phys_width(result->phys);
     if (width > 0)
         TL_TRY(multi_fixed(&m, width, result, err));
     else if (result->phys == TL_PHYS_ROW)
-        TL_TRY(multi_children(&m, refs, n, result, err));
+        TL_TRY(multi_children(&m, m.refs, m.n, result, err));
     else
         TL_TRY(multi_variable(&m, result, err));
     *out = TL_STEAL(result);
     return TL_OK;
+}
+
+tl_status tl_column_gather_multi(const tl_type *type, const tl_column *const *srcs, const tl_rowref *refs, int64_t n,
+                                 tl_column **out, tl_error *err)
+{
+    tl_rowrefs scanned = tl_rowrefs_scan(refs, n);
+    return tl_column_gather_refs(type, srcs, &scanned, out, err);
 }

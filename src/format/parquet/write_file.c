@@ -534,7 +534,7 @@ static tl_status init_writer(tl_pq_writer *writer, const tl_write_spec *spec, tl
     TL_TRY(tl_pq__write_options(spec, &writer->options, err));
     TL_TRY(tl_pq__write_schema(&writer->arena, spec, &writer->schema, err));
     size_t n_leaves = (size_t)writer->schema.n_leaves;
-    writer->dense = tl_alloc_aligned(TL_PQ_RUN_VALUES * 16 + 128);
+    writer->dense = tl_alloc_aligned(TL_PQ_RUN_VALUES * 16 + TL_PQ_DENSE_SLACK);
     writer->sel = tl_alloc(TL_PQ_RUN_VALUES * sizeof *writer->sel);
     writer->twin_of = tl_calloc(n_leaves, sizeof *writer->twin_of);
     if (writer->dense == NULL || writer->sel == NULL || writer->twin_of == NULL)

@@ -92,8 +92,22 @@ static tl_status append_dense(tl_pq_leaf *leaf, const void *dense, int64_t count
         return end_ids(leaf, count);
     }
     size_t before = leaf->values.len;
-    TL_TRY(tl_buf_append(&leaf->values, dense, (size_t)bytes));
+    if (dense == leaf->values.data + before)
+        leaf->values.len += (size_t)bytes;
+    else
+        TL_TRY(tl_buf_append(&leaf->values, dense, (size_t)bytes));
     add_to_bloom(leaf, before, count);
+    return TL_OK;
+}
+
+/** Where `count` values are converted to, with slack behind: the page itself if that is where they go. */
+static tl_status dense_scratch(tl_pq_leaf *leaf, int64_t count, void **out)
+{
+    *out = leaf->writer->dense;
+    if (leaf->mode == TL_PQ_MODE_DICT)
+        return TL_OK;
+    TL_TRY(tl_buf_reserve(&leaf->values, (size_t)count * (size_t)leaf->width + TL_PQ_DENSE_SLACK));
+    *out = leaf->values.data + leaf->values.len;
     return TL_OK;
 }
 
@@ -105,8 +119,10 @@ static tl_status append_values(tl_pq_leaf *leaf, const tl_column *col, const uin
 {
     if (leaf->width != 0) {
         const void *dense = NULL;
+        void *scratch;
         int64_t n_dense = 0;
-        bool fits = tl_pq__dense(leaf, col, sel, from, count, leaf->writer->dense, &dense, &n_dense);
+        TL_TRY(dense_scratch(leaf, count, &scratch));
+        bool fits = tl_pq__dense(leaf, col, sel, from, count, scratch, &dense, &n_dense);
         return fits ? append_dense(leaf, dense, n_dense) : TL_E_INVALID;
     }
     if (sel == NULL && col->validity != NULL && col->null_count != 0) {

@@ -27,6 +27,8 @@
 
 /** Values handled in one go: their scratch copies stay in the first two cache levels. */
 #define TL_PQ_RUN_VALUES 4096
+/** Bytes that may be written behind dense values: whole vectors are stored. */
+#define TL_PQ_DENSE_SLACK 128
 /** Bounds in a column index are cut to this many bytes (parquet-mr: columnIndexTruncateLength). */
 #define TL_PQ_INDEX_BOUND_BYTES 64
 /** Chunk statistics whose bounds are longer than this together are left out (parquet-mr: MAX_STATS_SIZE). */
