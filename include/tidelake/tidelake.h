@@ -317,6 +317,19 @@ TIDELAKE_API tl_status tidelake_analyze(tidelake_table *table, const char *commi
                                         tl_error *err);
 TIDELAKE_API tl_status tidelake_compact(tidelake_table *table, const char *commit_user, int full, int threads,
                                         tidelake_commit_result *result, tl_error *err);
+typedef struct tidelake_sort_options {
+    size_t struct_bytes;
+    const char *order;              /* "order", "zorder", "hilbert" */
+    const char *const *columns;     /* names */
+    size_t n_columns;
+    const char *const *partitions;  /* JSON objects as for tidelake_drop_partitions(): only these; NULL: all */
+    size_t n_partitions;
+    const char *commit_user;        /* NULL: a random one */
+} tidelake_sort_options;
+#define TIDELAKE_SORT_INIT {sizeof(tidelake_sort_options), "order", NULL, 0, NULL, 0, NULL}
+/** Sort the rows of an append table without buckets, in each partition, into new files, so that filters on the columns skip files. */
+TIDELAKE_API tl_status tidelake_sort(tidelake_table *table, const tidelake_sort_options *options, tidelake_commit_result *result,
+                                     tl_error *err);
 /**
  * Delete rows of a table without a primary key that has `deletion-vectors.enabled`, in one commit. `where` as in
  * tidelake_read_options; NULL: all rows. `deleted` (may be NULL) receives their number.

@@ -68,6 +68,9 @@ tl_status tl_api__parse_json(tl_arena *arena, tl_bytes_view text, const tl_json 
 tl_status tl_api__find_columns(const tl_type *row_type, const char *const *names, size_t n, int32_t **out, tl_error *err);
 /** A filter in JSON, bound to the row type. */
 tl_status tl_api__parse_where(const char *where, const tl_type *row_type, tl_predicate **out, tl_error *err);
+/** Objects {"p":"v"} as partition specs. */
+tl_status tl_api__partitions(const tidelake_table *table, const char *const *specs_json, size_t n, tl_options **out, tl_error *err);
+void tl_api__partitions_free(tl_options *specs, size_t n);
 /** A text that the caller releases with tidelake_free(). */
 tl_status tl_api__steal(tl_buf *buf, char **out, tl_error *err);
 tl_status tl_api__batch(tl_batch *batch_take, tidelake_batch **out, tl_error *err);

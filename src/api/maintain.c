@@ -143,19 +143,33 @@ tl_status tidelake_expire_partitions(tidelake_table *table, const char *commit_u
     return status;
 }
 
-tl_status tidelake_drop_partitions(tidelake_table *table, const char *commit_user, const char *const *specs_json, size_t n,
-                                   tl_error *err)
+void tl_api__partitions_free(tl_options *specs, size_t n)
+{
+    for (size_t i = 0; specs != NULL && i < n; i++)
+        tl_options_deinit(&specs[i]);
+    tl_free(specs);
+}
+
+tl_status tl_api__partitions(const tidelake_table *table, const char *const *specs_json, size_t n, tl_options **out, tl_error *err)
 {
     tl_options *specs = tl_calloc(n + 1, sizeof *specs);
     tl_status status = specs == NULL ? tl_nomem(err, "partitions") : TL_OK;
-    size_t parsed = 0;
-    for (; parsed < n && status == TL_OK; parsed++)
-        status = partition_of(table, specs_json[parsed], &specs[parsed], err);
-    if (status == TL_OK)
-        status = tl_api__in_table(table, tl_table_drop_partitions_as(table->table, commit_user, specs, n, err), err);
-    for (size_t i = 0; specs != NULL && i < parsed; i++)
-        tl_options_deinit(&specs[i]);
-    tl_free(specs);
+    for (size_t i = 0; i < n && status == TL_OK; i++)
+        status = partition_of(table, specs_json[i], &specs[i], err);
+    if (status != TL_OK)
+        tl_api__partitions_free(specs, n);
+    else
+        *out = specs;
+    return status;
+}
+
+tl_status tidelake_drop_partitions(tidelake_table *table, const char *commit_user, const char *const *specs_json, size_t n,
+                                   tl_error *err)
+{
+    tl_options *specs = NULL;
+    TL_TRY(tl_api__partitions(table, specs_json, n, &specs, err));
+    tl_status status = tl_api__in_table(table, tl_table_drop_partitions_as(table->table, commit_user, specs, n, err), err);
+    tl_api__partitions_free(specs, n);
     return status;
 }
 

@@ -271,6 +271,27 @@ tl_status tidelake_compact(tidelake_table *table, const char *commit_user, int f
     return tl_api__in_table(table, status, err);
 }
 
+tl_status tidelake_sort(tidelake_table *table, const tidelake_sort_options *options, tidelake_commit_result *result, tl_error *err)
+{
+    tl_commit_result done = {0};
+    tl_options *partitions = NULL;
+    size_t n = TL_API_HAS(options, n_partitions) ? options->n_partitions : 0;
+    if (!TL_API_HAS(options, n_columns) || options->order == NULL)
+        return tl_error_set(err, TL_E_INVALID, "an order and columns are needed");
+    if (n > 0)
+        TL_TRY(tl_api__partitions(table, options->partitions, n, &partitions, err));
+    const tl_sort_spec spec = {.kind = options->order,
+                               .columns = (char *const *)(uintptr_t)options->columns,
+                               .n_columns = (int32_t)options->n_columns,
+                               .partitions = partitions,
+                               .n_partitions = n};
+    tl_status status = tl_table_sort(table->table, TL_API_HAS(options, commit_user) ? options->commit_user : NULL, &spec, &done, err);
+    tl_api__partitions_free(partitions, n);
+    if (status == TL_OK)
+        tell(&done, result);
+    return tl_api__in_table(table, status, err);
+}
+
 tl_status tidelake_analyze(tidelake_table *table, const char *commit_user, int threads, tidelake_commit_result *result, tl_error *err)
 {
     tl_pool *pool = NULL;

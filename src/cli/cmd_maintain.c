@@ -20,8 +20,49 @@ int cmd_delete(const cli_args *args)
     return rc;
 }
 
+/* Cut at its commas, in place. */
+static size_t split_names(char *text, const char **names, size_t max)
+{
+    size_t n = 0;
+    for (char *save = NULL, *name = strtok_r(text, ", ", &save); name != NULL && n < max; name = strtok_r(NULL, ", ", &save))
+        names[n++] = name;
+    return n;
+}
+
+static tl_status sort_rows(const cli_args *args, tidelake_table *table, tl_error *err)
+{
+    enum { COLUMNS_MAX = 64 };
+    const char *columns[COLUMNS_MAX];
+    tidelake_sort_options options = TIDELAKE_SORT_INIT;
+    char *names = strdup(cli_value(args, "order-by", ""));
+    const char **partitions = calloc((size_t)args->n_parsed + 1, sizeof *partitions);
+    if (names == NULL || partitions == NULL) {
+        free(names);
+        free(partitions);
+        *err = (tl_error){.status = TL_E_NOMEM, .message = "out of memory"};
+        return TL_E_NOMEM;
+    }
+    options.order = cli_value(args, "order-strategy", "order");
+    options.columns = columns;
+    options.n_columns = split_names(names, columns, COLUMNS_MAX);
+    options.commit_user = cli_value(args, "commit-user", NULL);
+    for (int i = 0; i < args->n_parsed; i++)
+        if (strcmp(args->parsed[i].option->name, "partition") == 0)
+            partitions[options.n_partitions++] = args->parsed[i].value;
+    options.partitions = partitions;
+    tl_status status = tidelake_sort(table, &options, NULL, err);
+    free(partitions);
+    free(names);
+    return status;
+}
+
 int cmd_compact(const cli_args *args)
 {
+    bool sorts = cli_has(args, "order-by");
+    if (sorts != cli_has(args, "order-strategy"))
+        return cli_usage(args->command, "--order-strategy and --order-by belong together");
+    if (sorts ? cli_has(args, "full") : cli_has(args, "partition"))
+        return cli_usage(args->command, sorts ? "sorting takes all files: --full says nothing more" : "--partition is for sorting (--order-by)");
     cli_table t;
     tidelake_option extra[] = {{"write-only", "false"}};
     int64_t threads = 1;
@@ -30,8 +71,8 @@ int cmd_compact(const cli_args *args)
     if (!cli_open_table(args, extra, 1, &t))
         return CLI_EXIT_FAILED;
     tl_error err;
-    tl_status status =
-        tidelake_compact(t.table, cli_value(args, "commit-user", NULL), cli_has(args, "full"), (int)threads, NULL, &err);
+    tl_status status = sorts ? sort_rows(args, t.table, &err)
+                             : tidelake_compact(t.table, cli_value(args, "commit-user", NULL), cli_has(args, "full"), (int)threads, NULL, &err);
     int rc = status == TL_OK ? cli_report(t.table) : cli_fail(&err);
     cli_close_table(&t);
     return rc;

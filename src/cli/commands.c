@@ -62,6 +62,9 @@ static const cli_option delete_options[] = {
 };
 static const cli_option compact_options[] = {
     {"full", CLI_FLAG, "", "everything into one sorted run per bucket"},
+    {"order-strategy", CLI_VALUE, "ORDER", "sort the rows of an append table: order, zorder or hilbert"},
+    {"order-by", CLI_VALUE, "A,B", "the columns to sort by"},
+    {"partition", CLI_REPEAT, "PARTITION", "sort only this partition: '{\"dt\":\"1\"}'; may be repeated"},
     {"commit-user", CLI_VALUE, "NAME", "who commits (default: a random name)"},
     {"threads", CLI_VALUE, "N", "compact N buckets at a time (default 1)"},
     END,
@@ -196,8 +199,12 @@ const cli_command cli_commands[] = {
      "The table needs 'deletion-vectors.enabled' = 'true'. Rows of a table with a primary key are deleted by writing them with\n"
      "\"_kind\":\"-D\".",
      "  tidelake delete db.log --where '[\"<\",\"day\",\"2024-01-01\"]'", delete_options, cmd_delete},
-    {"compact", care_group, "DB.TABLE", 1, 1, "merge files: keyed tables bucket by bucket, small files of append tables", NULL,
-     "  tidelake compact db.t --full", compact_options, cmd_compact},
+    {"compact", care_group, "DB.TABLE", 1, 1, "merge files: keyed tables bucket by bucket, small files of append tables",
+     "With 'clustering.incremental' the files of an append table are sorted by 'clustering.columns' while they are merged. --order-strategy\n"
+     "sorts all rows anew, in each partition: by the columns one after the other, or along a curve that keeps rows together that are near\n"
+     "in all of them. Filters on the columns then skip files.",
+     "  tidelake compact db.t --full\n"
+     "  tidelake compact db.days --order-strategy zorder --order-by dt,k", compact_options, cmd_compact},
     {"analyze", care_group, "DB.TABLE", 1, 1, "count rows and bytes for planners ($statistics)",
      "Later snapshots keep the numbers while the schema stays.", "  tidelake analyze db.t", analyze_options, cmd_analyze},
     {"expire", care_group, "DB.TABLE", 1, 1, "remove old snapshots and the files that only they need", NULL,

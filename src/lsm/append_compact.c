@@ -172,12 +172,16 @@ tl_status tl_append_compact(tl_lsm_config *config, tl_bytes_view partition, int3
     if (status == TL_OK && vectors != NULL)
         status = tl_lsm__change_indexes(bucket, vectors, files, n_files, &msg->compact_before, /* fresh= */ NULL, &msg->compact_new_indexes,
                                         &msg->compact_deleted_indexes, err);
-    if (status != TL_OK) {
-        for (size_t i = 0; i < msg->compact_after.n; i++)
-            tl_lsm__bucket_remove(bucket, msg->compact_after.items[i]);
-        tl_commit_message_deinit(msg);
-        *msg = (tl_commit_message){0};
-    }
+    if (status != TL_OK)
+        tl_lsm__drop_message(bucket, msg);
     tl_lsm__bucket_unref(bucket);
     return status;
+}
+
+void tl_lsm__drop_message(const tl_lsm__bucket *bucket, tl_commit_message *msg)
+{
+    for (size_t i = 0; i < msg->compact_after.n; i++)
+        tl_lsm__bucket_remove(bucket, msg->compact_after.items[i]);
+    tl_commit_message_deinit(msg);
+    *msg = (tl_commit_message){0};
 }

@@ -131,21 +131,15 @@ static const char *write_feature(const tl_options *options)
         {"record-level.expire-time", "record-level expiration (option 'record-level.expire-time')"},
         {"data-file.external-paths", "external paths (option 'data-file.external-paths')"},
     };
-    static const struct {
-        const char *key;
-        const char *feature;
-    } flags[] = {
-        {"clustering.incremental", "incremental clustering (option 'clustering.incremental')"},
-        {"data-evolution.enabled", "data evolution (option 'data-evolution.enabled')"},
-    };
+    const char *bucket = tl_options_get(options, "bucket");
     for (size_t i = 0; i < TL_ARRAY_LEN(set); i++) {
         if (tl_options_get(options, set[i].key) != NULL)
             return set[i].feature;
     }
-    for (size_t i = 0; i < TL_ARRAY_LEN(flags); i++) {
-        if (opt_is_true(options, flags[i].key))
-            return flags[i].feature;
-    }
+    if (opt_is_true(options, "data-evolution.enabled"))
+        return "data evolution (option 'data-evolution.enabled')";
+    if (opt_is_true(options, "clustering.incremental") && bucket != NULL && strcmp(bucket, "-1") != 0)
+        return "incremental clustering of a table with buckets (option 'clustering.incremental')";
     return NULL;
 }
 

@@ -260,6 +260,27 @@ typedef struct tl_bucket_vectors {
  */
 tl_status tl_append_compact(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, tl_data_file *const *files,
                             size_t n_files, const tl_bucket_vectors *vectors, bool full, tl_commit_message *msg, tl_error *err);
+/** An order of rows: by columns, or along a curve through them. */
+typedef enum tl_order_kind { TL_ORDER_COLUMNS, TL_ORDER_ZORDER, TL_ORDER_HILBERT } tl_order_kind;
+typedef struct tl_order {
+    tl_order_kind kind;
+    int32_t *columns; /* of the table's row type */
+    int32_t n_columns;
+    int32_t text_bytes; /* ZORDER: bytes of a text that count */
+} tl_order;
+/** "order", "zorder", "hilbert" in any case. */
+tl_status tl_order_parse_kind(const char *name, tl_order_kind *out, tl_error *err);
+typedef struct tl_cluster_spec {
+    tl_order order;
+    bool incremental; /* runs that universal compaction chooses, to a level of their own; otherwise all files, to level 0 */
+    bool full;        /* incremental: everything to the top level */
+} tl_cluster_spec;
+/**
+ * Sort rows of an append table's partition into new files, into *msg (compact_before/after) as tl_append_compact() does. Memory:
+ * `write-buffer-size`, beyond that temporary files.
+ */
+tl_status tl_append_cluster(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, tl_data_file *const *files, size_t n_files,
+                            const tl_bucket_vectors *vectors, const tl_cluster_spec *spec, tl_commit_message *msg, tl_error *err);
 /**
  * Deletion vectors of an append bucket after rows of some files were deleted: `fresh` holds the new rows of each file named. The new
  * index files go into *msg (new_indexes; deleted_indexes where they are no longer whole), which the caller has zeroed.

@@ -298,6 +298,8 @@ tl_status tl_lsm__vector_gone(tl_dv_set *vectors, const tl_data_file *file, tl_l
 /** Write vectors of the files named into index files of about `bytes_max` bytes; at least one, which may hold none. */
 tl_status tl_lsm__write_vectors(const tl_lsm__bucket *bucket, tl_lsm__names *names, tl_dv_set *vectors, const char *const *files, size_t n,
                                 int64_t bytes_max, tl_index_list *out, tl_error *err);
+/** A message of a compaction that failed: its new files go, and it is empty. */
+void tl_lsm__drop_message(const tl_lsm__bucket *bucket, tl_commit_message *msg);
 void tl_lsm__index_remove(const tl_lsm__bucket *bucket, const tl_index_file *file);
 tl_status tl_lsm__drop_dead_vectors(tl_dv_set *vectors, tl_data_file *const *files, size_t n_files, tl_error *err);
 
@@ -380,6 +382,31 @@ typedef struct tl_lsm__picker {
 
 void tl_lsm__picker_init(tl_lsm__picker *picker, const tl_lsm_config *config);
 tl_lsm__pick tl_lsm__picker_pick(tl_lsm__picker *picker, int32_t n_levels, const tl_lsm__run *runs, size_t n);
+
+/** Universal compaction alone, without what lookups need. */
+tl_lsm__pick tl_lsm__picker_universal(tl_lsm__picker *picker, int32_t n_levels, const tl_lsm__run *runs, size_t n);
+
+/* ---- curve.c, sort_rows.c: rows in an order of their own ---- */
+
+/** TL_E_INVALID if rows cannot be brought into it. */
+tl_status tl_lsm__order_check(const tl_lsm_config *config, const tl_order *order, tl_error *err);
+/** Smallest and largest value of a column, as numbers: what a curve spreads. One for each column of the order. */
+typedef struct tl_lsm__scale {
+    uint64_t min, max;
+} tl_lsm__scale;
+/** By the statistics of the files to be sorted; all numbers where those are missing. */
+tl_status tl_lsm__scale_of_files(const tl_lsm_config *config, const tl_order *order, const tl_file_list *files, tl_lsm__scale *scales, tl_error *err);
+/** Keys whose order is the rows'. `rows` have the table's columns first. */
+tl_status tl_lsm__order_keys(const tl_order *order, const tl_lsm__scale *scales, const tl_batch *rows, tl_keys **out, tl_error *err);
+/** Sorts rows of a ROW type; `type`, `order` and `scales` must outlive it. One thread. */
+typedef struct tl_lsm__sorter tl_lsm__sorter;
+tl_status tl_lsm__sorter_create(tl_lsm_config *config, const tl_type *type, const tl_order *order, const tl_lsm__scale *scales,
+                                tl_lsm__sorter **out, tl_error *err);
+/** Takes the batch, also on failure. */
+tl_status tl_lsm__sorter_add(tl_lsm__sorter *s, tl_batch *batch_take, tl_error *err);
+/** All rows in order into the writer. Once, at the end. */
+tl_status tl_lsm__sorter_write(tl_lsm__sorter *s, tl_lsm__writer *writer, tl_error *err);
+void tl_lsm__sorter_free(tl_lsm__sorter *s); /* removes its temporary files */
 
 /* ---- compaction.c ---- */
 

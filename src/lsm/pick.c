@@ -111,6 +111,11 @@ static tl_lsm__pick pick_universal(tl_lsm__picker *picker, int32_t max_level, co
     return count > 1 ? make_pick(picker, max_level, runs, n, count) : (tl_lsm__pick){0, 0};
 }
 
+tl_lsm__pick tl_lsm__picker_universal(tl_lsm__picker *picker, int32_t n_levels, const tl_lsm__run *runs, size_t n)
+{
+    return pick_universal(picker, n_levels - 1, runs, n);
+}
+
 static tl_lsm__pick pick_level0(tl_lsm__picker *picker, int32_t max_level, const tl_lsm__run *runs, size_t n)
 {
     size_t count = 0;

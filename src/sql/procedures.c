@@ -99,10 +99,67 @@ static tl_status fast_forward(call *c)
     return tl_table_fast_forward(c->table->table, c->args[1], c->b->err);
 }
 
+/** "dt=2026-03-03,hh=8;dt=…": specs parted by `;`, each of column=value parted by `,`. */
+#define SPECS_MAX 64
+static tl_status partition_specs(call *c, const char *text, tl_options *specs, size_t *n)
+{
+    *n = 0;
+    for (const char *p = text; *p != '\0';) {
+        size_t bytes = strcspn(p, ",;"), equals = strcspn(p, "=");
+        if (equals >= bytes || *n == SPECS_MAX)
+            return BIND_ERROR(c->b, c->ast, "'%s' is no list of partitions (a=1,b=2;a=3,b=4)", text);
+        TL_CLEANUP(tl_freep) char *key = tl_strndup(p, equals);
+        TL_CLEANUP(tl_freep) char *value = tl_strndup(p + equals + 1, bytes - equals - 1);
+        if (key == NULL || value == NULL || tl_options_set(&specs[*n], key, value) != TL_OK)
+            return tl_nomem(c->b->err, "partition");
+        p += bytes;
+        *n += *p != ',';
+        p += *p != '\0';
+    }
+    return TL_OK;
+}
+
+/* What is done with the partitions of an argument, which may be NULL: none. */
+static tl_status with_partitions(call *c, const char *text, tl_status (*run)(call *c, const tl_options *specs, size_t n))
+{
+    tl_options *specs = tl_calloc(SPECS_MAX + 1, sizeof *specs);
+    size_t n = 0;
+    if (specs == NULL)
+        return tl_nomem(c->b->err, "partition");
+    tl_status status = text == NULL ? TL_OK : partition_specs(c, text, specs, &n);
+    if (status == TL_OK)
+        status = run(c, specs, n);
+    for (size_t i = 0; i <= SPECS_MAX; i++)
+        tl_options_deinit(&specs[i]);
+    tl_free(specs);
+    return status;
+}
+
+static tl_status sort_partitions(call *c, const tl_options *specs, size_t n)
+{
+    enum { COLUMNS_MAX = 64 };
+    char *columns[COLUMNS_MAX];
+    tl_commit_result result;
+    tl_sort_spec spec = {.kind = c->args[2], .columns = columns, .partitions = specs, .n_partitions = n};
+    char *names = tl_arena_strndup(c->b->arena, c->args[3], strlen(c->args[3]));
+    BIND_ALLOC(c->b, names);
+    for (char *save = NULL, *name = strtok_r(names, ", ", &save); name != NULL && spec.n_columns < COLUMNS_MAX; name = strtok_r(NULL, ", ", &save))
+        columns[spec.n_columns++] = name;
+    return tl_table_sort(c->table->table, NULL, &spec, &result, c->b->err);
+}
+
 static tl_status compact(call *c)
 {
     tl_commit_result result;
-    bool full = c->args[1] == NULL || strcasecmp(c->args[1], "minor") != 0;
+    if (c->args[5] != NULL || c->args[6] != NULL)
+        return BIND_ERROR(c->b, c->ast, "compact with '%s' is not supported", c->args[5] != NULL ? "where" : "partition_idle_time");
+    if ((c->args[2] == NULL) != (c->args[3] == NULL))
+        return BIND_ERROR(c->b, c->ast, "You must specify 'order strategy' and 'order by columns' both.");
+    if (c->args[2] != NULL)
+        return with_partitions(c, c->args[1], sort_partitions);
+    if (c->args[1] != NULL)
+        return BIND_ERROR(c->b, c->ast, "compact with 'partitions' is supported for sorting (order_strategy, order_by) only");
+    bool full = c->args[7] == NULL || strcasecmp(c->args[7], "minor") != 0;
     return tl_table_compact(c->table->table, NULL, full, c->b->session->pool, &result, c->b->err);
 }
 
@@ -151,36 +208,15 @@ static tl_status expire_partitions(call *c)
     return tl_table_expire_partitions(c->table->table, NULL, &c->lines, &c->n_lines, c->b->err);
 }
 
-/** "dt=2026-03-03,hh=8;dt=…": specs parted by `;`, each of column=value parted by `,`. */
+static tl_status drop_partitions(call *c, const tl_options *specs, size_t n)
+{
+    return tl_table_drop_partitions(c->table->table, specs, n, c->b->err);
+}
+
 static tl_status drop_partition(call *c)
 {
     TL_TRY(required(c, 1, "partitions"));
-    enum { SPECS_MAX = 64 };
-    tl_options *specs = tl_calloc(SPECS_MAX, sizeof *specs);
-    if (specs == NULL)
-        return tl_nomem(c->b->err, "partition");
-    size_t n = 0;
-    tl_status status = TL_OK;
-    for (const char *p = c->args[1]; *p != '\0' && status == TL_OK;) {
-        size_t bytes = strcspn(p, ",;"), equals = strcspn(p, "=");
-        if (equals >= bytes || n == SPECS_MAX) {
-            status = BIND_ERROR(c->b, c->ast, "'%s' is no list of partitions (a=1,b=2;a=3,b=4)", c->args[1]);
-            break;
-        }
-        char *key = tl_strndup(p, equals), *value = tl_strndup(p + equals + 1, bytes - equals - 1);
-        status = key != NULL && value != NULL && tl_options_set(&specs[n], key, value) == TL_OK ? TL_OK : tl_nomem(c->b->err, "partition");
-        tl_free(key);
-        tl_free(value);
-        p += bytes;
-        n += *p != ',';
-        p += *p != '\0';
-    }
-    if (status == TL_OK)
-        status = tl_table_drop_partitions(c->table->table, specs, n, c->b->err);
-    for (size_t i = 0; i < SPECS_MAX; i++)
-        tl_options_deinit(&specs[i]);
-    tl_free(specs);
-    return status;
+    return with_partitions(c, c->args[1], drop_partitions);
 }
 
 static tl_status reset_consumer(call *c)
@@ -227,7 +263,9 @@ static const struct procedure {
     {"delete_branch", {"table", "branch"}, delete_branch},
     {"rename_branch", {"table", "from_branch", "to_branch"}, rename_branch},
     {"fast_forward", {"table", "branch"}, fast_forward},
-    {"compact", {"table", "compact_strategy"}, compact},
+    {"compact",
+     {"table", "partitions", "order_strategy", "order_by", "options", "where", "partition_idle_time", "compact_strategy"},
+     compact},
     {"expire_snapshots", {"table", "retain_max", "retain_min", "older_than", "max_deletes", "options"}, expire_snapshots},
     {"expire_changelogs", {"table", "retain_max", "retain_min", "older_than", "max_deletes", "delete_all"}, expire_changelogs},
     {"expire_partitions",

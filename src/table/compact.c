@@ -6,29 +6,41 @@
 
 /* ---- append tables without buckets ---- */
 
-static tl_status compact_partition(tl_table *table, tl_entries *entries, size_t from, size_t to, tl_vectors *vectors, bool full,
-                                   tl_commit_messages *messages, tl_error *err)
+/* What a job does in each partition. */
+typedef struct job {
+    tl_table *table;
+    bool full;
+    const tl_cluster_spec *cluster;  /* NULL: small files are put together */
+    const tl_predicate *partition;   /* on the partition type; NULL: all */
+    tl_commit_messages *messages;
+} job;
+
+static tl_status compact_partition(const job *j, tl_entries *entries, size_t from, size_t to, tl_vectors *vectors, tl_error *err)
 {
+    tl_lsm_config *config = j->table->config;
+    int32_t bucket = entries->items[from].bucket;
     tl_bytes_view partition = tl_bytes_view_of(entries->items[from].partition);
     tl_bucket_vectors of_bucket = {0};
-    TL_TRY(tl_vectors__find(vectors, partition, entries->items[from].bucket, &of_bucket.set, err));
-    TL_TRY(tl_vectors__files(vectors, partition, entries->items[from].bucket, &of_bucket.indexes, err));
+    TL_TRY(tl_vectors__find(vectors, partition, bucket, &of_bucket.set, err));
+    TL_TRY(tl_vectors__files(vectors, partition, bucket, &of_bucket.indexes, err));
     TL_CLEANUP(tl_freep) tl_data_file **files = tl_calloc(to - from, sizeof *files);
     if (files == NULL)
         return tl_nomem(err, "compaction");
     for (size_t i = from; i < to; i++)
         files[i - from] = entries->items[i].file;
     tl_commit_message msg = {0};
-    tl_status status = tl_append_compact(table->config, partition, entries->items[from].bucket, files, to - from, &of_bucket, full, &msg, err);
+    tl_status status = j->cluster != NULL ? tl_append_cluster(config, partition, bucket, files, to - from, &of_bucket, j->cluster, &msg, err)
+                                          : tl_append_compact(config, partition, bucket, files, to - from, &of_bucket, j->full, &msg, err);
     if (status == TL_OK && !tl_commit_message_empty(&msg))
-        messages->items[messages->n++] = msg;
+        j->messages->items[j->messages->n++] = msg;
     else
         tl_commit_message_deinit(&msg);
     return status;
 }
 
-static tl_status compact_unaware(tl_table *table, bool full, tl_commit_messages *messages, tl_error *err)
+static tl_status compact_unaware(const job *j, tl_error *err)
 {
+    tl_table *table = j->table;
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *latest = NULL;
     TL_TRY(tl_table__latest(table->fs, &table->paths, &latest, err));
     if (latest == NULL)
@@ -38,23 +50,88 @@ static tl_status compact_unaware(tl_table *table, bool full, tl_commit_messages 
     tl_vectors vectors = {0};
     tl_scan scan;
     tl_scan_init(&scan, TL_SCAN_ALL, latest);
+    scan.partition = j->partition;
     tl_status status = tl_table__scan(table, &scan, &live, err);
     if (status == TL_OK)
         status = tl_vectors__read(table, latest, &vectors, err);
     if (status == TL_OK)
         status = tl_entries_sort_buckets(&live, err);
-    messages->items = tl_calloc(live.n + 1, sizeof *messages->items);
-    if (status == TL_OK && messages->items == NULL)
+    j->messages->items = tl_calloc(live.n + 1, sizeof *j->messages->items);
+    if (status == TL_OK && j->messages->items == NULL)
         status = tl_nomem(err, "compaction");
     for (size_t from = 0; status == TL_OK && from < live.n;) {
         size_t to = from + 1;
         while (to < live.n && tl_bytes_equal(tl_bytes_view_of(live.items[from].partition), tl_bytes_view_of(live.items[to].partition)))
             to++;
-        status = compact_partition(table, &live, from, to, &vectors, full, messages, err);
+        status = compact_partition(j, &live, from, to, &vectors, err);
         from = to;
     }
     tl_vectors__deinit(&vectors);
     tl_entries_deinit(&live);
+    return status;
+}
+
+/* ---- clustering ---- */
+
+static tl_status order_of(const tl_table *table, const char *kind, char *const *names, int32_t n, tl_order *out, tl_error *err)
+{
+    int64_t text_bytes = 0;
+    *out = (tl_order){.columns = tl_calloc((size_t)n + 1, sizeof *out->columns)};
+    if (out->columns == NULL)
+        return tl_nomem(err, "columns");
+    TL_TRY(tl_table__option_int(&table->schema->options, "zorder.var-length-contribution", 8, &text_bytes, err));
+    out->text_bytes = (int32_t)TL_MAX(1, TL_MIN(text_bytes, INT32_MAX));
+    for (; out->n_columns < n; out->n_columns++) {
+        int32_t at = tl_type_field_index(table->schema->row_type, names[out->n_columns]);
+        if (at < 0)
+            return tl_error_set(err, TL_E_INVALID, "there is no column '%s' to sort by", names[out->n_columns]);
+        out->columns[out->n_columns] = at;
+    }
+    return tl_order_parse_kind(kind, &out->kind, err);
+}
+
+/* The order that the table's options ask for; "auto" takes it by the number of columns. */
+static tl_status order_of_options(const tl_table *table, tl_order *out, tl_error *err)
+{
+    const char *columns = tl_table_option(table, "clustering.columns"), *kind = tl_table__option_or_default(&table->schema->options, "clustering.strategy");
+    char **names = NULL;
+    size_t n = 0;
+    *out = (tl_order){0};
+    if (columns == NULL || *columns == '\0')
+        return tl_error_set(err, TL_E_INVALID, "'clustering.incremental' needs 'clustering.columns'");
+    TL_TRY(tl_table__split_list(columns, /* trim= */ true, &names, &n, err));
+    if (strcmp(kind, "auto") == 0)
+        kind = n == 1 ? "order" : n < 5 ? "zorder" : "hilbert";
+    tl_status status = order_of(table, kind, names, (int32_t)n, out, err);
+    tl_names_free(names, n);
+    return status;
+}
+
+static tl_status compact_append(tl_table *table, bool full, tl_commit_messages *messages, tl_error *err)
+{
+    job j = {.table = table, .full = full, .messages = messages};
+    if (!tl_table__option_bool(&table->schema->options, "clustering.incremental"))
+        return compact_unaware(&j, err);
+    tl_cluster_spec cluster = {.incremental = true, .full = full};
+    tl_status status = order_of_options(table, &cluster.order, err);
+    j.cluster = &cluster;
+    if (status == TL_OK)
+        status = compact_unaware(&j, err);
+    tl_free(cluster.order.columns);
+    return status;
+}
+
+static tl_status sort_append(tl_table *table, const tl_sort_spec *spec, tl_commit_messages *messages, tl_error *err)
+{
+    TL_CLEANUP(tl_predicate_freep) tl_predicate *partition = NULL;
+    tl_cluster_spec cluster = {0};
+    if (spec->n_partitions > 0)
+        TL_TRY(tl_table__partitions_predicate(table, spec->partitions, spec->n_partitions, &partition, err));
+    tl_status status = order_of(table, spec->kind, spec->columns, spec->n_columns, &cluster.order, err);
+    const job j = {.table = table, .cluster = &cluster, .partition = partition, .messages = messages};
+    if (status == TL_OK)
+        status = compact_unaware(&j, err);
+    tl_free(cluster.order.columns);
     return status;
 }
 
@@ -95,12 +172,14 @@ tl_status tl_table__next_identifier(tl_table *table, const char *user, int64_t *
     return TL_OK;
 }
 
-static tl_status run_job(tl_table *table, const char *user, bool full, tl_pool *pool, tl_commit_result *out, tl_error *err)
+static tl_status run_job(tl_table *table, const char *user, bool full, const tl_sort_spec *sort, tl_pool *pool, tl_commit_result *out,
+                         tl_error *err)
 {
     tl_commit_spec spec = {.user = user, .watermark = TL_ABSENT, .ignore_empty = true};
     TL_TRY(tl_table__next_identifier(table, user, &spec.identifier, err));
     tl_commit_messages messages = {0};
-    tl_status status = table->bucket_mode == TL_BUCKETS_UNAWARE    ? compact_unaware(table, full, &messages, err)
+    tl_status status = sort != NULL                                ? sort_append(table, sort, &messages, err)
+                       : table->bucket_mode == TL_BUCKETS_UNAWARE  ? compact_append(table, full, &messages, err)
                        : table->bucket_mode == TL_BUCKETS_POSTPONE ? tl_postpone__compact(table, pool, &messages, err)
                                                                    : compact_buckets(table, full, pool, &messages, err);
     if (status == TL_OK)
@@ -111,20 +190,39 @@ static tl_status run_job(tl_table *table, const char *user, bool full, tl_pool *
     return status;
 }
 
-tl_status tl_table_compact(tl_table *table, const char *user, bool full, tl_pool *pool, tl_commit_result *out, tl_error *err)
+static tl_status start_job(tl_table *table, const char *user, bool full, const tl_sort_spec *sort, tl_pool *pool, tl_commit_result *out,
+                           tl_error *err)
 {
-    char name[256];
-    TL_TRY(tl_table__require_data(table, "compact it", err));
     tl_commit_result result = {0};
     tl_status status;
     if (table->config->write_only) {
         TL_CLEANUP(tl_table_freep) tl_table *mine = NULL;
         TL_TRY(tl_table_reopen(table, "write-only", "false", &mine, err)); /* a job compacts although the table says so */
-        status = run_job(mine, user, full, pool, &result, err);
+        status = run_job(mine, user, full, sort, pool, &result, err);
     } else {
-        status = run_job(table, user, full, pool, &result, err);
+        status = run_job(table, user, full, sort, pool, &result, err);
     }
     if (status == TL_OK && out != NULL)
         *out = result;
+    return status;
+}
+
+tl_status tl_table_compact(tl_table *table, const char *user, bool full, tl_pool *pool, tl_commit_result *out, tl_error *err)
+{
+    char name[256];
+    TL_TRY(tl_table__require_data(table, "compact it", err));
+    tl_status status = start_job(table, user, full, /* sort= */ NULL, pool, out, err);
     return tl_error_wrap(err, status, "compaction of table %s", tl_table__full_name(table, name));
+}
+
+tl_status tl_table_sort(tl_table *table, const char *user, const tl_sort_spec *spec, tl_commit_result *out, tl_error *err)
+{
+    char name[256];
+    TL_TRY(tl_table__require_data(table, "sort it", err));
+    tl_table__full_name(table, name);
+    if (table->n_keys > 0 || table->bucket_mode != TL_BUCKETS_UNAWARE)
+        return tl_error_set(err, TL_E_INVALID, "table %s cannot be sorted: only append tables without buckets are ('bucket' = '-1')", name);
+    if (tl_table__option_bool(&table->schema->options, "data-evolution.enabled"))
+        return tl_error_set(err, TL_E_INVALID, "Data Evolution table cannot be sorted!");
+    return tl_error_wrap(err, start_job(table, user, /* full= */ false, spec, /* pool= */ NULL, out, err), "sorting table %s", name);
 }

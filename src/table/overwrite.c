@@ -98,6 +98,22 @@ tl_status tl_table_drop_partitions(tl_table *table, const tl_options *specs, siz
     return tl_table_drop_partitions_as(table, NULL, specs, n_specs, err);
 }
 
+tl_status tl_table__partitions_predicate(tl_table *table, const tl_options *specs, size_t n, tl_predicate **out, tl_error *err)
+{
+    TL_CLEANUP(tl_predicate_freep) tl_predicate *any = NULL;
+    for (size_t i = 0; i < n; i++) {
+        tl_predicate *one = NULL, *both = NULL;
+        TL_TRY(tl_table__partition_predicate(table, &specs[i], &one, err));
+        *out = NULL;
+        if (one == NULL) /* an empty spec names every partition */
+            return TL_OK;
+        TL_TRY(tl_predicate_combine(TL_PRED_OR, TL_STEAL(any), one, &both, err));
+        any = both;
+    }
+    *out = TL_STEAL(any);
+    return TL_OK;
+}
+
 tl_status tl_table_drop_partitions_as(tl_table *table, const char *user, const tl_options *specs, size_t n_specs, tl_error *err)
 {
     char name[256];
@@ -105,17 +121,7 @@ tl_status tl_table_drop_partitions_as(tl_table *table, const char *user, const t
     if (n_specs == 0)
         return tl_error_set(err, TL_E_INVALID, "Partitions list cannot be empty.");
     TL_CLEANUP(tl_predicate_freep) tl_predicate *any = NULL;
-    bool whole = false;
-    for (size_t i = 0; i < n_specs; i++) {
-        tl_predicate *one = NULL;
-        TL_TRY(tl_table__partition_predicate(table, &specs[i], &one, err));
-        whole |= one == NULL; /* an empty spec names every partition */
-        if (one == NULL)
-            continue;
-        tl_predicate *both = NULL;
-        TL_TRY(tl_predicate_combine(TL_PRED_OR, TL_STEAL(any), one, &both, err));
-        any = both;
-    }
+    TL_TRY(tl_table__partitions_predicate(table, specs, n_specs, &any, err));
     char uuid[37];
     tl_uuid(uuid);
     tl_attempt attempt = {.table = table,
@@ -125,7 +131,7 @@ tl_status tl_table_drop_partitions_as(tl_table *table, const char *user, const t
                           .kind = TL_COMMIT_OVERWRITE,
                           .check = true,
                           .overwrite = true,
-                          .overwrite_partition = whole ? NULL : any};
+                          .overwrite_partition = any};
     tl_changes nothing = {0};
     int64_t id = 0;
     int32_t retries = 0;

@@ -287,8 +287,18 @@ tl_status tl_table_clone(tl_table *from, const tl_clone_spec *spec, tl_clone_res
 
 /* ---- maintenance ---- */
 
-/** A compaction job of its own: keyed buckets (full: everything to the top), small files of append tables; commits. */
+/** A compaction job of its own: keyed buckets (full: everything to the top), small files of append tables, or with clustering.incremental
+    sorted runs of them; commits. */
 tl_status tl_table_compact(tl_table *table, const char *user /* NULL: random */, bool full, tl_pool *pool, tl_commit_result *out, tl_error *err);
+typedef struct tl_sort_spec {
+    const char *kind;     /* "order", "zorder", "hilbert" */
+    char *const *columns; /* names */
+    int32_t n_columns;
+    const tl_options *partitions; /* specs as of tl_table_drop_partitions(): only these; NULL: all */
+    size_t n_partitions;
+} tl_sort_spec;
+/** Sort the rows of an append table without buckets, in each partition, into new files. One commit, in which rows do not change. */
+tl_status tl_table_sort(tl_table *table, const char *user /* NULL: random */, const tl_sort_spec *spec, tl_commit_result *out, tl_error *err);
 /** Count the rows of the latest snapshot and the bytes of their files, into a statistics file that a snapshot of its own names. */
 tl_status tl_table_analyze(tl_table *table, const char *user /* NULL: random */, tl_pool *pool, tl_commit_result *out, tl_error *err);
 tl_status tl_table_create_tag(tl_table *table, const char *name, int64_t snapshot_id /* 0: latest */, int64_t retained_ms /* TL_ABSENT */, tl_error *err);

@@ -396,6 +396,8 @@ uint64_t tl_hash_index__digest(const tl_index_entries *indexes, tl_bytes_view pa
 
 /** Partition predicate of a static spec (column -> text; the default name is NULL), bound to the partition type. */
 tl_status tl_table__partition_predicate(tl_table *table, const tl_options *spec, tl_predicate **out, tl_error *err);
+/** Partitions that match one of several specs; NULL in *out: all. */
+tl_status tl_table__partitions_predicate(tl_table *table, const tl_options *specs, size_t n, tl_predicate **out, tl_error *err);
 /** Put files of an overwrite on the top level if no two of a bucket overlap (Java: tryUpgrade). */
 tl_status tl_commit__upgrade(tl_table *table, tl_entries *entries, tl_error *err);
 bool tl_partition_matches(tl_table *table, const tl_predicate *pred, tl_bytes_view partition, tl_status *status, tl_error *err);

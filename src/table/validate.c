@@ -550,8 +550,16 @@ static tl_status check_row_tracking(const validation *v, tl_error *err)
 
 static tl_status check_clustering(const validation *v, tl_error *err)
 {
+    int64_t bucket;
+    TL_TRY(tl_table__option_int(v->opts, "bucket", -1, &bucket, err));
     if (tl_table__option_bool(v->opts, "clustering.incremental") && v->schema->n_primary_keys > 0)
         return FAIL("Cannot define primary-key for incremental clustering table.");
+    if (tl_table__option_bool(v->opts, "clustering.incremental") && bucket != -1) {
+        if (tl_table__option_bool(v->opts, "bucket-append-ordered"))
+            return FAIL("bucket-append-ordered must be false for incremental clustering table.");
+        if (tl_table__option_bool(v->opts, "deletion-vectors.enabled"))
+            return FAIL("Cannot enable deletion-vectors for incremental clustering table which bucket is not -1.");
+    }
     if (tl_table__option_bool(v->opts, "table-read.sequence-number.enabled") && v->schema->n_primary_keys == 0)
         return FAIL("Cannot enable 'table-read.sequence-number.enabled' for non-primary-key table. Sequence number is only available for "
                     "primary key tables.");
