@@ -132,3 +132,15 @@ bool tl_expr__is_volatile(const tl_expr *e)
     tl_expr__walk((tl_expr *)(uintptr_t)e, find_volatile, &r);
     return r.found;
 }
+
+/* ---- local time of the session ---- */
+
+int64_t tl_sql_to_local_ms(const tl_sql_env *env, int64_t utc_ms)
+{
+    return env->zone == NULL ? utc_ms : utc_ms + tl_tz_offset_ms(env->zone, utc_ms);
+}
+
+int64_t tl_sql_to_utc_ms(const tl_sql_env *env, int64_t local_ms)
+{
+    return env->zone == NULL ? local_ms : tl_tz_to_utc_ms(env->zone, local_ms);
+}

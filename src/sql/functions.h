@@ -120,14 +120,4 @@ int64_t tl_sql__plus_months(int64_t days, int64_t months);
 /** Cast a column; a value that does not fit the rules is NULL (is_try) or an error; decimals that do not fit are always NULL. */
 tl_status tl_cast_column(const tl_column *from, const tl_type *to, bool is_try, const tl_tz *zone, tl_column **out, tl_error *err);
 
-/* ---- time zones ---- */
-
-/** "UTC", "Europe/Berlin", "+02:00", "GMT+8"; TL_E_NOT_FOUND. Cached for the life of the process. */
-tl_status tl_tz_find(tl_bytes_view name, const tl_tz **out, tl_error *err);
-/** Offset from UTC in milliseconds at an instant. */
-int64_t tl_tz_offset_ms(const tl_tz *zone, int64_t utc_ms);
-/** Instant of a local time: the earlier of two, the later side of a gap (java.time). */
-int64_t tl_tz_to_utc_ms(const tl_tz *zone, int64_t local_ms);
-const char *tl_tz_name(const tl_tz *zone);
-
 #endif

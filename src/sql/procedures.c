@@ -1,7 +1,9 @@
 /*
  * CALL sys.name(…): what the reference's procedures do. Arguments come by position or by name; all are constants, taken as text.
  */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 #include "base/parse.h"
@@ -15,9 +17,11 @@ typedef struct call {
     const char *args[ARGS_MAX]; /* text; NULL: not given */
     tl_options options;         /* of the table, for this call */
     tl_sql_table *table;
-    const char *column, *none; /* name of the result's column; what it says without lines */
-    char **lines;              /* what it says; tl_names_free() */
-    size_t n_lines;
+    const char *columns[4]; /* of the result */
+    int n_columns;
+    const char *none; /* what it says without cells */
+    char **cells;     /* row by row; tl_names_free() */
+    size_t n_cells;
 } call;
 
 static tl_status integer(const call *c, const char *text, const char *what, int64_t or_else, int64_t *out)
@@ -63,6 +67,73 @@ static tl_status rename_tag(call *c)
     TL_TRY(required(c, 1, "tag"));
     TL_TRY(required(c, 2, "target_tag"));
     return tl_table_rename_tag(c->table->table, c->args[1], c->args[2], c->b->err);
+}
+
+static tl_status replace_tag(call *c)
+{
+    int64_t snapshot, retained = TL_ABSENT;
+    TL_TRY(required(c, 1, "tag"));
+    TL_TRY(integer(c, c->args[2], "snapshot_id", 0, &snapshot));
+    if (c->args[3] != NULL)
+        TL_TRY(tl_parse_duration_ms(c->args[3], &retained, c->b->err));
+    return tl_table_replace_tag(c->table->table, c->args[1], snapshot, retained, c->b->err);
+}
+
+/* A cell of the result more. */
+static tl_status add_cell(call *c, const char *text)
+{
+    char **cells = tl_realloc(c->cells, (c->n_cells + 1) * sizeof *cells);
+    if (cells == NULL)
+        return tl_nomem(c->b->err, "result");
+    c->cells = cells;
+    cells[c->n_cells] = tl_strdup(text);
+    if (cells[c->n_cells] == NULL)
+        return tl_nomem(c->b->err, "result");
+    c->n_cells++;
+    return TL_OK;
+}
+
+static tl_status add_number(call *c, int64_t v)
+{
+    char text[24] = "null";
+    if (v != TL_ABSENT)
+        snprintf(text, sizeof text, "%lld", (long long)v);
+    return add_cell(c, text);
+}
+
+/* Tags the first snapshot since a time or a watermark, in milliseconds. */
+static tl_status tag_first_since(call *c, bool watermark)
+{
+    int64_t ms, retained = TL_ABSENT;
+    TL_TRY(required(c, 1, "tag"));
+    TL_TRY(required(c, 2, watermark ? "watermark" : "timestamp"));
+    TL_TRY(tl_error_wrap(c->b->err, tl_parse_int(c->args[2], INT64_MIN, INT64_MAX, &ms, c->b->err), "%s", watermark ? "watermark" : "timestamp"));
+    if (c->args[3] != NULL)
+        TL_TRY(tl_parse_duration_ms(c->args[3], &retained, c->b->err));
+    TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
+    TL_TRY(tl_table_first_since(c->table->table, watermark, ms, &snap, c->b->err));
+    TL_TRY(tl_table_create_tag(c->table->table, c->args[1], snap->id, retained, c->b->err));
+    memcpy(c->columns, (const char *[]){"tagName", "snapshot", "commit_time", "watermark"}, sizeof c->columns);
+    c->n_columns = 4;
+    TL_TRY(add_cell(c, c->args[1]));
+    TL_TRY(add_number(c, snap->id));
+    TL_TRY(add_number(c, snap->time_ms));
+    return add_number(c, snap->watermark);
+}
+
+static tl_status create_tag_from_timestamp(call *c)
+{
+    return tag_first_since(c, /* watermark= */ false);
+}
+
+static tl_status create_tag_from_watermark(call *c)
+{
+    return tag_first_since(c, /* watermark= */ true);
+}
+
+static tl_status trigger_tags(call *c)
+{
+    return tl_table_trigger_tags(c->table->table, c->b->err);
 }
 
 static tl_status rollback_to(call *c)
@@ -201,11 +272,21 @@ static tl_status expire_changelogs(call *c)
     return tl_table_expire_changelogs(c->table->table, &spec, &expired, c->b->err);
 }
 
+static tl_status expire_tags(call *c)
+{
+    int64_t age = TL_ABSENT;
+    TL_TRY(age_of(c, c->args[1], "older_than", &age));
+    c->columns[0] = "expired_tags";
+    c->none = "No expired tags.";
+    int64_t before = age == TL_ABSENT ? TL_ABSENT : tl_clock_now_ms(c->b->session->clock) - age;
+    return tl_table_expire_tags(c->table->table, before, &c->cells, &c->n_cells, c->b->err);
+}
+
 static tl_status expire_partitions(call *c)
 {
-    c->column = "expired_partitions";
+    c->columns[0] = "expired_partitions";
     c->none = "No expired partitions.";
-    return tl_table_expire_partitions(c->table->table, NULL, &c->lines, &c->n_lines, c->b->err);
+    return tl_table_expire_partitions(c->table->table, NULL, &c->cells, &c->n_cells, c->b->err);
 }
 
 static tl_status drop_partitions(call *c, const tl_options *specs, size_t n)
@@ -258,6 +339,11 @@ static const struct procedure {
     {"create_tag", {"table", "tag", "snapshot_id", "time_retained"}, create_tag},
     {"delete_tag", {"table", "tag"}, delete_tag},
     {"rename_tag", {"table", "tag", "target_tag"}, rename_tag},
+    {"replace_tag", {"table", "tag", "snapshot_id", "time_retained"}, replace_tag},
+    {"create_tag_from_timestamp", {"table", "tag", "timestamp", "time_retained"}, create_tag_from_timestamp},
+    {"create_tag_from_watermark", {"table", "tag", "watermark", "time_retained"}, create_tag_from_watermark},
+    {"expire_tags", {"table", "older_than"}, expire_tags},
+    {"trigger_tag_automatic_creation", {"table"}, trigger_tags},
     {"rollback_to", {"table", "tag", "snapshot_id"}, rollback_to},
     {"create_branch", {"table", "branch", "tag"}, create_branch},
     {"delete_branch", {"table", "branch"}, delete_branch},
@@ -386,15 +472,13 @@ static tl_status open_table(call *c, const char *catalog)
 
 static tl_status tell(const call *c, tl_reader **out)
 {
-    if (c->n_lines == 0)
-        return tl_result__single(c->column, c->none, out, c->b->err);
+    if (c->n_cells == 0)
+        return tl_result__single(c->columns[0], c->none, out, c->b->err);
     tl_result r;
-    TL_TRY(tl_result__init(&r, &c->column, 1, c->b->err));
+    TL_TRY(tl_result__init(&r, c->columns, c->n_columns, c->b->err));
     tl_status status = TL_OK;
-    for (size_t i = 0; i < c->n_lines && status == TL_OK; i++) {
-        const char *cell = c->lines[i];
-        status = tl_result__add(&r, &cell, c->b->err);
-    }
+    for (size_t i = 0; i + (size_t)c->n_columns <= c->n_cells && status == TL_OK; i += (size_t)c->n_columns)
+        status = tl_result__add(&r, (const char *const *)&c->cells[i], c->b->err);
     if (status == TL_OK)
         return tl_result__finish(&r, out, c->b->err);
     tl_result__deinit(&r);
@@ -411,7 +495,7 @@ tl_status tl_sql__call_procedure(tl_binder *b, const tl_ast *ast, tl_reader **ou
         p++;
     if (p == procedures + TL_ARRAY_LEN(procedures))
         return BIND_ERROR(b, ast, "No match found for function signature %s(…): there is no such procedure", name);
-    call c = {.b = b, .ast = ast, .column = "result", .none = "Success"};
+    call c = {.b = b, .ast = ast, .columns = {"result"}, .n_columns = 1, .none = "Success"};
     tl_status status = bind_arguments(&c, p);
     if (status == TL_OK)
         status = open_table(&c, catalog);
@@ -420,6 +504,6 @@ tl_status tl_sql__call_procedure(tl_binder *b, const tl_ast *ast, tl_reader **ou
     if (status == TL_OK)
         status = tell(&c, out);
     tl_options_deinit(&c.options);
-    tl_names_free(c.lines, c.n_lines);
+    tl_names_free(c.cells, c.n_cells);
     return status;
 }

@@ -11,6 +11,7 @@
 
 #include "base/thread.h"
 #include "table/table.h"
+#include "types/tz.h"
 
 typedef struct tl_sql_session tl_sql_session;
 typedef struct tl_sql_function tl_sql_function; /* a scalar function of the registry; private */
@@ -65,8 +66,6 @@ struct tl_expr {
 tl_status tl_expr_format(const tl_expr *expr, const tl_type *input, tl_buf *out);
 
 /* ---- programs: expressions, compiled ---- */
-
-typedef struct tl_tz tl_tz; /* a time zone with its rules; private */
 
 /** What expressions see of the world. Zero-initialised: UTC and the system's clock. */
 typedef struct tl_sql_env {

@@ -177,8 +177,11 @@ tl_status tl_table_expire(tl_table *table, const tl_expire_spec *spec, int32_t *
 /* As the reference, in its order; consumers go before snapshots, which they hold back. */
 tl_status tl_table__maintain(tl_table *table, const char *user, int64_t identifier, tl_error *err)
 {
+    if (identifier == TL_COMMIT_BATCH)
+        TL_TRY(tl_tags__after_batch(table, err));
     if (table->config->write_only)
         return TL_OK;
+    TL_TRY(tl_table_trigger_tags(table, err));
     TL_TRY(tl_partitions__expire(table, user, identifier, /* due_only= */ true, NULL, err));
     TL_TRY(tl_consumers__expire(table, err));
     int32_t n = 0;

@@ -304,6 +304,14 @@ tl_status tl_table_analyze(tl_table *table, const char *user /* NULL: random */,
 tl_status tl_table_create_tag(tl_table *table, const char *name, int64_t snapshot_id /* 0: latest */, int64_t retained_ms /* TL_ABSENT */, tl_error *err);
 tl_status tl_table_delete_tag(tl_table *table, const char *name, tl_error *err);
 tl_status tl_table_rename_tag(tl_table *table, const char *from, const char *to, tl_error *err);
+/** A tag that is there moves to another snapshot; what only it kept goes. */
+tl_status tl_table_replace_tag(tl_table *table, const char *name, int64_t snapshot_id /* 0: latest */, int64_t retained_ms /* TL_ABSENT */, tl_error *err);
+/** Delete the tags whose time is over and, if not TL_ABSENT, those made before an instant. Names: tl_names_free(). */
+tl_status tl_table_expire_tags(tl_table *table, int64_t older_than_ms, char ***expired, size_t *n, tl_error *err);
+/** Make the automatic tags that are due and delete those whose time is over, as after a commit. */
+tl_status tl_table_trigger_tags(tl_table *table, tl_error *err);
+/** The first snapshot, of those that are there or tagged, that is not older than a time, or not below a watermark. TL_E_NOT_FOUND. */
+tl_status tl_table_first_since(tl_table *table, bool watermark, int64_t ms, tl_snapshot **out, tl_error *err);
 tl_status tl_table_rollback(tl_table *table, int64_t snapshot_id, const char *tag /* one of both */, tl_error *err);
 typedef struct tl_expire_spec {
     int64_t retain_max; /* TL_ABSENT: from the options */

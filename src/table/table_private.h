@@ -47,6 +47,12 @@ bool tl_table__is_tracking(const tl_table *table);
 
 /* ---- an open table (open.c) ---- */
 
+/** Where the making of automatic tags goes on (tag_auto.c). */
+typedef struct tl_auto_tags {
+    int64_t next_snapshot; /* to look at; 0: not known yet */
+    int64_t next_ms;       /* local time of the next tag; TL_ABSENT: there was none yet */
+} tl_auto_tags;
+
 struct tl_table {
     tl_fs *fs;
     tl_catalog *catalog; /* borrowed */
@@ -78,6 +84,7 @@ struct tl_table {
     /* guarded by lock */
     tl_table_schema **schemas; /* schemas of files, read so far */
     size_t n_schemas;
+    tl_auto_tags auto_tags;
     int64_t partitions_checked_ms; /* when partitions were last looked at for expiry; 0: not yet */
     char *last_user; /* user and identifier that this handle committed last: no need to look for them in old snapshots */
     int64_t last_identifier;
@@ -457,6 +464,11 @@ void tl_tag_files__deinit(tl_tag_files *tags);
 tl_status tl_tag_files__before(tl_table *table, tl_tag_files *tags, int64_t id, const tl_name_set **out, bool *known, tl_error *err);
 /** Manifests of the tags from `begin` (or the one before it) to `end` (exclusive). */
 tl_status tl_tag_files__add_manifests(tl_table *table, const tl_tag_files *tags, int64_t begin, int64_t end, tl_name_set *set, tl_error *err);
+
+/** Options of automatic tags fit together. */
+tl_status tl_tags__check_options(const tl_options *opts, tl_error *err);
+/** The tag after a batch, if tag.automatic-creation says so. */
+tl_status tl_tags__after_batch(tl_table *table, tl_error *err);
 
 /** The time that a partition's values stand for (partition_time.c). */
 typedef struct tl_partition_time tl_partition_time;

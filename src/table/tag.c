@@ -196,6 +196,45 @@ tl_status tl_table_create_tag(tl_table *table, const char *name, int64_t snapsho
     return status != TL_OK || tagged ? status : check_alive(table, name, snap->id, err);
 }
 
+tl_status tl_table_first_since(tl_table *table, bool watermark, int64_t ms, tl_snapshot **out, tl_error *err)
+{
+    int64_t *ids = NULL;
+    size_t n = 0, n_tags = 0;
+    tl_tagged *tags = NULL;
+    TL_CLEANUP(tl_snapshot_freep) tl_snapshot *found = NULL;
+    TL_TRY(tl_table__require_data(table, "find a snapshot of it", err));
+    TL_TRY(tl_snapshot_list(table->fs, &table->paths, &ids, &n, err));
+    tl_status status = TL_OK;
+    for (size_t i = 0; status == TL_OK && found == NULL && i < n; i++) {
+        TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
+        status = tl_snapshot_read(table->fs, &table->paths, ids[i], &snap, err);
+        if (status == TL_OK && (watermark ? snap->watermark != TL_ABSENT && snap->watermark >= ms : snap->time_ms >= ms))
+            found = TL_STEAL(snap);
+        status = status == TL_E_NOT_FOUND ? TL_OK : status; /* expired meanwhile */
+    }
+    tl_free(ids);
+    if (status == TL_OK)
+        status = tl_tags__snapshots(table, &tags, &n_tags, err);
+    for (size_t i = 0; status == TL_OK && i < n_tags; i++) { /* by id: the first that fits is the oldest of them */
+        const tl_snapshot *tag = tags[i].snap;
+        if (watermark ? tag->watermark == TL_ABSENT || tag->watermark < ms : tag->time_ms < ms)
+            continue;
+        if (found == NULL || tag->id < found->id) {
+            tl_snapshot_free(found);
+            found = NULL;
+            status = tl_snapshot_dup(tag, &found, err);
+        }
+        break;
+    }
+    tl_tags__free(tags, n_tags);
+    TL_TRY(status);
+    if (found == NULL)
+        return tl_error_set(err, TL_E_NOT_FOUND, "Could not find any snapshot whose %s later than %lld.", watermark ? "watermark" : "commit-time",
+                            (long long)ms);
+    *out = TL_STEAL(found);
+    return TL_OK;
+}
+
 tl_status tl_table_rename_tag(tl_table *table, const char *from, const char *to, tl_error *err)
 {
     TL_TRY(tl_table__require_data(table, "rename tags of it", err));
@@ -291,6 +330,42 @@ tl_status tl_table_delete_tag(tl_table *table, const char *name, tl_error *err)
     status = tl_fs_remove(table->fs, path, err);
     if (status == TL_OK)
         status = clean_after(table, snap, tags, n, err);
+    tl_tags__free(tags, n);
+    return status;
+}
+
+/* ---- replace ---- */
+
+/* The new place is published over the old one: the tag is never missing. Then what only the old one kept goes. */
+tl_status tl_table_replace_tag(tl_table *table, const char *name, int64_t snapshot_id, int64_t retained_ms, tl_error *err)
+{
+    TL_TRY(tl_table__require_data(table, "replace tags of it", err));
+    TL_TRY(check_name(name, "Tag name", err));
+    TL_CLEANUP(tl_snapshot_freep) tl_snapshot *old = NULL;
+    TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
+    bool tagged = false, alive = false;
+    tl_status status = tl_tag_read(table->fs, &table->paths, name, &old, err);
+    if (status == TL_E_NOT_FOUND)
+        return tl_error_set(err, TL_E_NOT_FOUND, "Tag '%s' doesn't exist.", name);
+    TL_TRY(status);
+    TL_TRY(find_snapshot(table, snapshot_id, &snap, &tagged, err));
+    snap->tag_retained_ms = retained_ms;
+    snap->tag_create_time_ms = retained_ms == TL_ABSENT ? TL_ABSENT : tl_to_local_ms(tl_clock_now_ms(tl_clock_system()));
+    TL_TRY(tl_tag_publish(table->fs, &table->paths, name, snap, /* replace= */ true, err));
+    if (!tagged)
+        TL_TRY(check_alive(table, name, snap->id, err));
+    TL_CLEANUP(tl_freep) char *path = tl_paths_snapshot(&table->paths, old->id);
+    if (path == NULL)
+        return tl_nomem(err, "path");
+    TL_TRY(tl_fs_exists(table->fs, path, &alive, err));
+    if (alive || old->id == snap->id)
+        return TL_OK;
+    tl_tagged *tags = NULL;
+    size_t n = 0;
+    TL_TRY(tl_tags__snapshots(table, &tags, &n, err));
+    for (size_t i = 0; i < n; i++)
+        alive |= tags[i].snap->id == old->id; /* by another tag */
+    status = alive ? TL_OK : clean_after(table, old, tags, n, err);
     tl_tags__free(tags, n);
     return status;
 }

@@ -29,10 +29,15 @@ static const char *const diff_modes[] = {"auto", "delta", "changelog", "diff", N
 static const char *const sort_orders[] = {"ascending", "descending", NULL};
 static const char *const bucket_functions[] = {"default", "mod", "hive", NULL};
 
+static const char *const tag_modes[] = {"none", "process-time", "watermark", "batch", NULL};
+static const char *const tag_periods[] = {"daily", "hourly", "two-hours", NULL};
+static const char *const tag_forms[] = {"with_dashes", "without_dashes", "without_dashes_and_spaces", NULL};
+
 static const struct {
     const char *key;
     const char *const *values;
 } enums[] = {
+    {"tag.automatic-creation", tag_modes}, {"tag.creation-period", tag_periods}, {"tag.period-formatter", tag_forms},
     {"merge-engine", merge_engines},       {"changelog-producer", changelog_producers},        {"scan.mode", scan_modes},
     {"incremental-between-scan-mode", diff_modes}, {"sequence.field.sort-order", sort_orders}, {"bucket-function.type", bucket_functions},
 };
@@ -602,6 +607,8 @@ static tl_status check_features(const validation *v, tl_error *err)
         return FAIL("Doesn't support streaming read the changes from overwrite when the primary keys are not defined. Please use "
                     "streaming-read-append-overwrite to enable the streaming read overwrite commit for append table.");
     TL_TRY(check_partition_expiry(v, err));
+    if (is_set(v, "tag.automatic-creation"))
+        TL_TRY(tl_tags__check_options(v->opts, err));
     TL_TRY(check_record_level(v, err));
     if (has_value(v, "merge-engine", "first-row") && !has_value(v, "changelog-producer", "lookup") &&
         !has_value(v, "changelog-producer", "none"))

@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sql/bind.h"
+#include "base/bits.h"
+#include "types/text.h"
+#include "types/tz.h"
 
 #define ZONE_FOLDER "/usr/share/zoneinfo/"
 #define ZONE_BYTES_MAX (1 << 20)
@@ -398,14 +400,4 @@ int64_t tl_tz_to_utc_ms(const tl_tz *zone, int64_t local_ms)
     if (offset_at(zone, local - after) == after)
         return local_ms - (int64_t)after * 1000;
     return local_ms - (int64_t)before * 1000; /* in a gap: moved forward by its length */
-}
-
-int64_t tl_sql_to_local_ms(const tl_sql_env *env, int64_t utc_ms)
-{
-    return env->zone == NULL ? utc_ms : utc_ms + tl_tz_offset_ms(env->zone, utc_ms);
-}
-
-int64_t tl_sql_to_utc_ms(const tl_sql_env *env, int64_t local_ms)
-{
-    return env->zone == NULL ? local_ms : tl_tz_to_utc_ms(env->zone, local_ms);
 }
