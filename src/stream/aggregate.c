@@ -9,9 +9,10 @@
 #include "base/map.h"
 #include "stream/accumulate.h"
 #include "stream/array.h"
-#include "stream/keys.h"
+#include "stream/partitions.h"
 
 typedef struct group {
+    tl_aging age;
     int64_t rows;     /* rows in the group */
     int64_t key_row;  /* its key values: row of `key_rows` */
     int64_t old_row;  /* its row before this batch: row of `old` builders; -1: it was not there */
@@ -26,6 +27,7 @@ typedef struct agg_op {
     int32_t *group; /* columns that make a group; with GROUPING SETS the number of the set is one of them */
     int32_t n_key;
     tl_map groups; /* normalised key -> group */
+    int64_t now_ms, expired_before, swept_ms; /* of the batch at hand; see tl_stream__expired_before() */
     tl_builder **keys; /* key columns of the batch's touched groups, in order of touching */
     tl_builder **before; /* call columns of touched groups that were there */
     group **touched;
@@ -37,6 +39,11 @@ static void group_free(const agg_op *a, group *g)
     tl_acc_deinit(&a->calls, g->acc);
     tl_free(g->acc);
     tl_free(g);
+}
+
+static void free_old_group(void *a, void *g)
+{
+    group_free(a, g);
 }
 
 /* ---- groups ---- */
@@ -60,13 +67,26 @@ static tl_status touch(agg_op *a, group *g, const tl_batch *batch, int64_t row, 
     return TL_OK;
 }
 
+/* A group that is too old is as one that never was. */
+static void start_anew(agg_op *a, const tl_batch *batch, int64_t i, group *g)
+{
+    tl_acc_deinit(&a->calls, g->acc);
+    memset(g->acc, 0, sizeof *g->acc * (size_t)a->plan->n_calls);
+    g->rows = 0;
+    tl_acc_grouping(a->plan, a->calls.calls, batch, i, g->acc);
+}
+
 static tl_status find_group(agg_op *a, const tl_batch *batch, const tl_keys *keys, int64_t i, group **out, tl_error *err)
 {
     tl_key_space space;
     tl_bytes_view key = tl_stream__key(keys, i, &space);
     *out = tl_map_get(&a->groups, key.data, key.len);
-    if (*out != NULL)
+    if (*out != NULL) {
+        if ((*out)->age.written_ms < a->expired_before)
+            start_anew(a, batch, i, *out);
+        (*out)->age.written_ms = a->now_ms;
         return TL_OK;
+    }
     group *g = tl_calloc(1, sizeof *g);
     if (g != NULL)
         g->acc = tl_calloc((size_t)a->plan->n_calls + 1, sizeof *g->acc);
@@ -76,6 +96,7 @@ static tl_status find_group(agg_op *a, const tl_batch *batch, const tl_keys *key
         tl_free(g);
         return tl_nomem(err, "aggregate");
     }
+    g->age.written_ms = a->now_ms;
     tl_acc_grouping(a->plan, a->calls.calls, batch, i, g->acc);
     *out = g;
     return TL_OK;
@@ -220,6 +241,10 @@ static tl_status aggregate_batch(tl_op *op, const tl_batch *batch, tl_batch **ou
     agg_op *a = (agg_op *)op;
     TL_CLEANUP(tl_keys_freep) tl_keys *keys = NULL;
     tl_acc_input *inputs;
+    a->now_ms = tl_stream__now_ms(op->pipeline);
+    a->expired_before = tl_stream__expired_before(op->pipeline, a->now_ms);
+    if (tl_stream__is_sweep_due(op->pipeline, a->now_ms, &a->swept_ms) && tl_partitions_expire(&a->groups, a->expired_before, free_old_group, a) != TL_OK)
+        return tl_nomem(err, "aggregate");
     TL_TRY(tl_stream__keys(batch, a->group, a->n_key, &keys, err));
     TL_TRY(tl_acc_inputs_create(&a->calls, batch, &inputs, err));
     tl_status status = apply_rows(a, batch, keys, inputs, err);

@@ -235,6 +235,18 @@ static tl_status add_rows(side *me, const tl_batch *batch, uint32_t *chunk, tl_e
     return tl_row_store_add(&me->rows, batch, sel, n, chunk, err);
 }
 
+/* The age of a row is that of its coming; a partner that comes or goes does not make it young again. */
+static void drop_old(join_op *j)
+{
+    int64_t now = tl_stream__now_ms(j->base.pipeline);
+    int64_t before = tl_stream__expired_before(j->base.pipeline, now);
+    for (int s = 0; s < 2; s++) {
+        j->sides[s].rows.now_ms = now;
+        if (before != INT64_MIN)
+            tl_row_store_expire(&j->sides[s].rows, before);
+    }
+}
+
 static tl_status join_batch(join_op *j, int s, const tl_batch *batch, tl_batch **out, tl_error *err)
 {
     side *me = &j->sides[s], *other = &j->sides[1 - s];
@@ -242,6 +254,7 @@ static tl_status join_batch(join_op *j, int s, const tl_batch *batch, tl_batch *
     candidates c = {0};
     uint32_t chunk = 0;
     j->out.n = 0;
+    drop_old(j);
     tl_status status = add_rows(me, batch, &chunk, err);
     if (status == TL_OK)
         status = tl_row_store_keys(&me->rows, batch, &keys, err);

@@ -74,6 +74,7 @@ struct tl_pipeline {
     tl_sql_env env;
     tl_fs *fs;
     int64_t max_rows; /* of one micro-batch */
+    int64_t state_ttl_ms; /* table.exec.state.ttl: state that was not written for so long is gone; 0: kept for ever */
 };
 
 /** The watermark that was in force when row `i` came; `before`: the input's before the batch. */
@@ -84,6 +85,22 @@ static inline int64_t tl_stream__row_watermark(const tl_batch *batch, int64_t i,
 static inline int64_t tl_stream__now_ms(const tl_pipeline *pipeline)
 {
     return tl_clock_now_ms(pipeline->env.clock != NULL ? pipeline->env.clock : tl_clock_system());
+}
+/**
+ * State that was last written before this instant is too old; INT64_MIN: none is. Asked once a batch. What is dropped is not taken back:
+ * whoever comes later finds nothing, as if nothing had been there.
+ */
+static inline int64_t tl_stream__expired_before(const tl_pipeline *pipeline, int64_t now_ms)
+{
+    return pipeline->state_ttl_ms > 0 ? now_ms - pipeline->state_ttl_ms : INT64_MIN;
+}
+/** Whether it is time to look for old state, twice within its lifetime; *swept_ms: when that was done last (0 in the beginning). */
+static inline bool tl_stream__is_sweep_due(const tl_pipeline *pipeline, int64_t now_ms, int64_t *swept_ms)
+{
+    if (pipeline->state_ttl_ms <= 0 || now_ms - *swept_ms < pipeline->state_ttl_ms / 2 + 1)
+        return false;
+    *swept_ms = now_ms;
+    return true;
 }
 /** The instant at which a window ends: its bounds are local times where the time attribute is an instant. */
 static inline int64_t tl_stream__end_of(const tl_op *op, const tl_plan *plan, const tl_column *ends, int64_t i)

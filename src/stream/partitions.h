@@ -17,6 +17,13 @@ static inline void *tl_partition_of(tl_map *partitions, const tl_keys *keys, int
 /** Drop the states that are empty; nothing else may refer to them. TL_E_NOMEM (without a message) leaves all of them. */
 tl_status tl_partitions_forget(tl_map *partitions, bool (*is_empty)(const void *state), void (*free_state)(void *state));
 
+/** What every state begins with that can grow old. */
+typedef struct tl_aging {
+    int64_t written_ms; /* by the clock, when it was changed last */
+} tl_aging;
+/** Drop the states, beginning with a tl_aging, that were written before an instant; free_state() gets `ctx`, too. */
+tl_status tl_partitions_expire(tl_map *partitions, int64_t before_ms, void (*free_state)(void *ctx, void *state), void *ctx);
+
 /** Free all states and the map. */
 void tl_partitions_deinit(tl_map *partitions, void (*free_state)(void *state));
 

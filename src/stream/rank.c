@@ -12,6 +12,7 @@
 #include "stream/ranking.h"
 
 typedef struct partition {
+    tl_aging age;
     tl_ranking ranking;
     tl_rowref *old; /* in the bounds before this batch */
     int64_t n_old;
@@ -32,6 +33,7 @@ typedef struct rank_op {
     tl_rank_order order;
     tl_row_buffer rows;
     tl_map partitions;
+    int64_t now_ms, expired_before, swept_ms; /* of the batch at hand; see tl_stream__expired_before() */
     int64_t limit; /* rows that a partition keeps */
     partition **touched;
     int64_t n_touched, cap_touched;
@@ -46,6 +48,36 @@ static void partition_free(void *state)
     tl_free(p->ranking.rows);
     tl_free(p->old);
     tl_free(p);
+}
+
+static tl_status drop_rows(rank_op *r, partition *p)
+{
+    if (p->ranking.n > 0)
+        TL_TRY(tl_ref_list_add(&r->gone, p->ranking.rows, p->ranking.n));
+    p->ranking.n = 0;
+    return TL_OK;
+}
+
+static void free_old_partition(void *op, void *state)
+{
+    rank_op *r = op;
+    partition *p = state;
+    for (int64_t i = 0; i < p->ranking.n; i++)
+        tl_row_buffer_release(&r->rows, p->ranking.rows[i]);
+    partition_free(p);
+}
+
+/* The partition of a row, without rows if it is too old. */
+static tl_status partition_at(rank_op *r, const tl_keys *keys, int64_t i, partition **out)
+{
+    partition *p = tl_partition_of(&r->partitions, keys, i, sizeof *p);
+    if (p == NULL)
+        return TL_E_NOMEM;
+    if (p->age.written_ms < r->expired_before)
+        TL_TRY(drop_rows(r, p));
+    p->age.written_ms = r->now_ms;
+    *out = p;
+    return TL_OK;
 }
 
 static int64_t in_bounds(const rank_op *r, int64_t n)
@@ -195,8 +227,8 @@ static tl_status apply_batch(rank_op *r, const tl_batch *batch, changes *out, tl
     uint32_t chunk;
     TL_TRY(tl_row_buffer_add(&r->rows, batch, sel, n, &chunk, err));
     for (int64_t i = 0; i < batch->n_rows; i++) {
-        partition *p = tl_partition_of(&r->partitions, keys, i, sizeof *p);
-        tl_status status = p == NULL ? TL_E_NOMEM : TL_OK;
+        partition *p = NULL;
+        tl_status status = partition_at(r, keys, i, &p);
         if (status == TL_OK)
             status = tl_kind_is_retract(tl_batch_kind(batch, i)) ? take_row(r, p, batch, i) : add_row(r, p, (tl_rowref){chunk, (uint32_t)added++});
         if (status == TL_OK && r->plan->each_change)
@@ -244,6 +276,11 @@ static tl_status rank_batch(tl_op *op, const tl_batch *in, tl_batch **out, tl_er
 {
     rank_op *r = (rank_op *)op;
     changes c = {0};
+    r->now_ms = tl_stream__now_ms(op->pipeline);
+    r->expired_before = tl_stream__expired_before(op->pipeline, r->now_ms);
+    if (tl_stream__is_sweep_due(op->pipeline, r->now_ms, &r->swept_ms) &&
+        tl_partitions_expire(&r->partitions, r->expired_before, free_old_partition, r) != TL_OK)
+        return tl_nomem(err, "ranking");
     tl_status status = apply_batch(r, in, &c, err);
     if (status == TL_OK && list_changes(r, &c) != TL_OK)
         status = tl_nomem(err, "ranking");

@@ -30,6 +30,7 @@ tl_status tl_row_store_keys(const tl_row_store *store, const tl_batch *batch, tl
 static tl_status append_chunk(tl_row_store *store, tl_store_chunk *c, tl_error *err)
 {
     int64_t n = c->batch->n_rows;
+    c->written_ms = store->now_ms;
     TL_TRY(tl_row_store_keys(store, c->batch, &c->keys, err));
     c->dead = tl_alloc(tl_bitmap_bytes(n) + 1);
     c->partners = tl_calloc((size_t)n + 1, sizeof *c->partners);
@@ -57,6 +58,7 @@ static tl_status rebuild(tl_row_store *store, tl_error *err)
     tl_status status = TL_OK;
     for (uint32_t k = 0; k < store->n_chunks && status == TL_OK; k++) {
         const tl_store_chunk *c = &store->chunks[k];
+        fresh.now_ms = c->written_ms;
         TL_CLEANUP(tl_freep) uint32_t *sel = tl_alloc(sizeof *sel * (size_t)(c->batch->n_rows + 1));
         int64_t n = 0;
         for (int64_t i = 0; sel != NULL && i < c->batch->n_rows; i++)
@@ -71,6 +73,7 @@ static tl_status rebuild(tl_row_store *store, tl_error *err)
         tl_row_store_deinit(&fresh);
         return status;
     }
+    fresh.now_ms = store->now_ms;
     tl_row_store_deinit(store);
     *store = fresh;
     return TL_OK;
@@ -90,6 +93,17 @@ tl_status tl_row_store_add(tl_row_store *store, const tl_batch *batch, const uin
     }
     *chunk = store->n_chunks - 1;
     return TL_OK;
+}
+
+/* Chunks stand in the order of their coming, so only the first ones can be too old. */
+void tl_row_store_expire(tl_row_store *store, int64_t before_ms)
+{
+    for (; store->n_expired < store->n_chunks && store->chunks[store->n_expired].written_ms < before_ms; store->n_expired++) {
+        tl_store_chunk *c = &store->chunks[store->n_expired];
+        for (int64_t i = 0; i < c->batch->n_rows; i++)
+            store->alive -= !tl_bit_get(c->dead, i);
+        tl_bitmap_fill(c->dead, 0, c->batch->n_rows, true);
+    }
 }
 
 bool tl_row_store_next(const tl_row_store *store, const tl_keys *keys, int64_t i, const struct tl_row_entry **entry)

@@ -12,15 +12,17 @@ typedef struct tl_store_chunk {
     tl_keys *keys;
     uint8_t *dead;     /* bitmap */
     uint32_t *partners; /* per row */
+    int64_t written_ms; /* by the clock, when its rows came */
 } tl_store_chunk;
 
 typedef struct tl_row_store {
     const int32_t *key_columns; /* borrowed */
     int32_t n_keys;
     tl_store_chunk *chunks;
-    uint32_t n_chunks, cap_chunks;
+    uint32_t n_chunks, cap_chunks, n_expired; /* so many of the first chunks are too old */
     tl_row_index index;
     int64_t alive, rows;
+    int64_t now_ms; /* the owner's: when the rows that are added come */
 } tl_row_store;
 
 void tl_row_store_deinit(tl_row_store *store);
@@ -39,6 +41,8 @@ static inline void tl_row_store_activate(tl_row_store *store, uint32_t chunk, ui
 }
 /** Remove one row that is equal to row `i` in all columns; false if there is none. *partners (may be NULL) had so many. */
 bool tl_row_store_remove(tl_row_store *store, const tl_batch *batch, const tl_keys *keys, int64_t i, uint32_t *partners);
+/** Rows that came before an instant are no longer there. */
+void tl_row_store_expire(tl_row_store *store, int64_t before_ms);
 /** Live rows of a key: start with *entry = NULL; false at the end. */
 bool tl_row_store_next(const tl_row_store *store, const tl_keys *keys, int64_t i, const struct tl_row_entry **entry);
 static inline uint32_t *tl_row_store_partners(const tl_row_store *store, const struct tl_row_entry *entry)

@@ -92,6 +92,9 @@ static tl_status add_pipeline(tl_sink_group *g, const tl_plan *plan, tl_error *e
         return tl_error_set(err, TL_E_LIMIT, "a table has at most %d INSERTs in one statement set", PIPELINES_MAX);
     tl_pipeline *p = &g->pipelines[g->n++];
     *p = (tl_pipeline){.env = tl_sql_session_env(g->run->session), .fs = g->run->fs, .max_rows = MICRO_BATCH_ROWS};
+    const char *ttl = tl_sql_session_get(g->run->session, "table.exec.state.ttl");
+    if (ttl != NULL)
+        TL_TRY(tl_error_wrap(err, tl_parse_duration_ms(ttl, &p->state_ttl_ms, err), "setting 'table.exec.state.ttl'"));
     p->splits_updates = tl_stream__splits_updates(plan);
     return tl_stream__build(p, plan, &p->root, err);
 }

@@ -185,8 +185,67 @@ static void rows_that_change_leave_the_same(void **state)
     assert_true(r.taking_back > 70);
 }
 
+/* ---- table.exec.state.ttl ---- */
+
+/** Every look at the clock finds it an hour later. */
+static int64_t an_hour_later(void *ctx)
+{
+    return *(int64_t *)ctx += 3600000;
+}
+
+static char *run_aging(const char *ttl, const char *query)
+{
+    tl_error err = {0};
+    int64_t now = 1700000000000;
+    tl_clock clock = {an_hour_later, &now};
+    tl_sql_session *session;
+    char *out = NULL, *script = tl_strf("SET 'table.exec.state.ttl' = '%s'; %s", ttl, query);
+    assert_ok(tl_sql_session_create(&(tl_sql_session_options){.streaming = true, .clock = &clock}, &session, &err), &err);
+    assert_ok(run(session, script, &out, &err), &err);
+    tl_sql_session_free(session);
+    tl_free(script);
+    return out;
+}
+
+/* Each input of a UNION ALL is a batch of its own. */
+static void old_state_is_dropped_and_nothing_taken_back(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *query, *kept, *dropped;
+    } cases[] = {
+        {"SELECT k, COUNT(*) AS n FROM (SELECT 'a' AS k UNION ALL SELECT 'a' UNION ALL SELECT 'a') GROUP BY k;",
+         "{\"_kind\":\"+I\",\"k\":\"a\",\"n\":1}\n{\"_kind\":\"-U\",\"k\":\"a\",\"n\":1}\n{\"_kind\":\"+U\",\"k\":\"a\",\"n\":2}\n"
+         "{\"_kind\":\"-U\",\"k\":\"a\",\"n\":2}\n{\"_kind\":\"+U\",\"k\":\"a\",\"n\":3}\n",
+         "{\"_kind\":\"+I\",\"k\":\"a\",\"n\":1}\n{\"_kind\":\"+I\",\"k\":\"a\",\"n\":1}\n{\"_kind\":\"+I\",\"k\":\"a\",\"n\":1}\n"},
+        {"SELECT k, COUNT(DISTINCT v) AS n FROM (SELECT 'a' AS k, 1 AS v UNION ALL SELECT 'b', 1 UNION ALL SELECT 'a', 2) GROUP BY k;",
+         "{\"_kind\":\"+I\",\"k\":\"a\",\"n\":1}\n{\"_kind\":\"+I\",\"k\":\"b\",\"n\":1}\n{\"_kind\":\"-U\",\"k\":\"a\",\"n\":1}\n{\"_kind\":\"+U\",\"k\":\"a\",\"n\":2}\n",
+         "{\"_kind\":\"+I\",\"k\":\"a\",\"n\":1}\n{\"_kind\":\"+I\",\"k\":\"b\",\"n\":1}\n{\"_kind\":\"+I\",\"k\":\"a\",\"n\":1}\n"},
+        {"SELECT k, v FROM (SELECT k, v, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) AS rn FROM (SELECT 'a' AS k, 1 AS v UNION ALL SELECT 'a', 2)) WHERE rn = 1;",
+         "{\"_kind\":\"+I\",\"k\":\"a\",\"v\":1}\n", "{\"_kind\":\"+I\",\"k\":\"a\",\"v\":1}\n{\"_kind\":\"+I\",\"k\":\"a\",\"v\":2}\n"},
+        {"SELECT l.k, v FROM (SELECT 'a' AS k) AS l JOIN (SELECT 'a' AS k, 1 AS v UNION ALL SELECT 'a', 2) AS r ON l.k = r.k;",
+         "{\"_kind\":\"+I\",\"k\":\"a\",\"v\":1}\n{\"_kind\":\"+I\",\"k\":\"a\",\"v\":2}\n", ""},
+    };
+    for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
+        char *kept = run_aging("1000 d", cases[i].query), *dropped = run_aging("10 min", cases[i].query);
+        assert_string_equal(kept, cases[i].kept);
+        assert_string_equal(dropped, cases[i].dropped);
+        free(kept);
+        free(dropped);
+    }
+    tl_error err = {0};
+    tl_sql_session *session;
+    char *out = NULL;
+    assert_ok(tl_sql_session_create(&(tl_sql_session_options){.streaming = true}, &session, &err), &err);
+    assert_int_not_equal(run(session, "SET 'table.exec.state.ttl' = 'soon'; SELECT 1;", &out, &err), TL_OK);
+    assert_non_null(strstr(err.message, "table.exec.state.ttl"));
+    free(out);
+    tl_sql_session_free(session);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(streaming_gives_what_batch_gives), cmocka_unit_test(rows_that_change_leave_the_same)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(streaming_gives_what_batch_gives), cmocka_unit_test(rows_that_change_leave_the_same),
+                                       cmocka_unit_test(old_state_is_dropped_and_nothing_taken_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
