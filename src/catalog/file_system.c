@@ -41,17 +41,14 @@ tl_status tl_catalog_table_path(tl_catalog *catalog, const char *db, const char 
 
 /* ---- open ---- */
 
-/* "file:/a", "file:///a/" and "/a/" are all "/a"; a relative path starts at the working folder. */
+/* A relative path starts at the working folder. */
 static tl_status plain_warehouse(const char *warehouse, char **out, tl_error *err)
 {
-    const char *path = warehouse;
-    if (strncmp(path, "file:", 5) == 0) {
-        path += 5;
-        if (strncmp(path, "//", 2) == 0)
-            path += 2;
-    } else if (strstr(path, "://") != NULL) {
+    TL_CLEANUP(tl_freep) char *path = tl_path_of_uri(warehouse);
+    if (path == NULL)
+        return tl_nomem(err, "warehouse");
+    if (strstr(path, "://") != NULL)
         return tl_error_set(err, TL_E_UNSUPPORTED, "warehouse '%s': only local folders", warehouse);
-    }
     if (*path == 0)
         return tl_error_set(err, TL_E_INVALID, "warehouse '%s' names no folder", warehouse);
     char *cwd = *path == '/' ? NULL : getcwd(NULL, 0);
@@ -61,8 +58,6 @@ static tl_status plain_warehouse(const char *warehouse, char **out, tl_error *er
     free(cwd); /* of libc */
     if (full == NULL)
         return tl_nomem(err, "warehouse");
-    for (size_t n = strlen(full); n > 1 && full[n - 1] == '/'; n--)
-        full[n - 1] = 0;
     *out = full;
     return TL_OK;
 }

@@ -434,7 +434,7 @@ static tl_status init(files_source *s, const tl_connector_spec *spec, const char
     const char *path = tl_options_get(spec->options, "path");
     if (path == NULL)
         return tl_error_set(err, TL_E_INVALID, "connector 'filesystem' needs the option 'path'");
-    s->path = tl_strdup(strncmp(path, "file://", 7) == 0 ? path + 7 : strncmp(path, "file:", 5) == 0 ? path + 5 : path);
+    s->path = tl_path_of_uri(path);
     if (s->path == NULL)
         return tl_nomem(err, "path");
     TL_TRY(monitor_interval(spec->options, &s->monitor_ms, err));

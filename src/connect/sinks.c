@@ -194,7 +194,7 @@ tl_status tl_connect__files_sink(const tl_connector_spec *spec, FILE *out_file, 
     s->type = spec->row_type;
     s->csv = strcmp(format, "csv") == 0;
     s->delimiter = delimiter == NULL ? ',' : strcmp(delimiter, "\\t") == 0 ? '\t' : (uint8_t)delimiter[0];
-    s->path = tl_strdup(strncmp(path, "file:", 5) == 0 ? path + 5 : path);
+    s->path = tl_path_of_uri(path);
     tl_uuid(s->uuid);
     if (s->path == NULL) {
         files_free(&s->base);

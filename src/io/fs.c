@@ -317,6 +317,17 @@ char *tl_path_join(const char *a, const char *b)
     return tl_strf("%s%s%s", a, slash || len == 0 || *b == '\0' ? "" : "/", b);
 }
 
+char *tl_path_of_uri(const char *uri)
+{
+    const char *path = strncasecmp(uri, "file:", 5) == 0 ? uri + 5 : uri;
+    while (path != uri && path[0] == '/' && path[1] == '/')
+        path++;
+    char *out = tl_strdup(path);
+    for (size_t n = out == NULL ? 0 : strlen(out); n > 1 && out[n - 1] == '/'; n--)
+        out[n - 1] = '\0';
+    return out;
+}
+
 const char *tl_path_base(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -119,6 +119,8 @@ tl_status tl_fs_replace_hint(tl_fs *fs, const char *path, tl_bytes_view content,
 /* Paths. */
 char *tl_path_join(const char *a, const char *b); /* tl_free; NULL if out of memory */
 const char *tl_path_base(const char *path);
+/** "file:/a", "file:///a/" and "/a/" are all "/a"; other schemes and relative paths stay. tl_free; NULL if out of memory. */
+char *tl_path_of_uri(const char *uri);
 
 /*
  * Fault injection for tests: wraps another file system, counts its calls, and lets call number `at` fail in a chosen way.

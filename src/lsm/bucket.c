@@ -68,7 +68,7 @@ void tl_lsm__bucket_unref(tl_lsm__bucket *bucket)
 
 char *tl_lsm__bucket_file_path(const tl_lsm__bucket *bucket, const tl_data_file *file)
 {
-    return file->external_path != NULL ? tl_strdup(file->external_path) : tl_path_join(bucket->dir, file->name);
+    return file->external_path != NULL ? tl_path_of_uri(file->external_path) : tl_path_join(bucket->dir, file->name);
 }
 
 void tl_lsm__bucket_remove(const tl_lsm__bucket *bucket, const tl_data_file *file)

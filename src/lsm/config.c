@@ -129,7 +129,6 @@ static const char *write_feature(const tl_options *options)
         const char *feature;
     } set[] = {
         {"record-level.expire-time", "record-level expiration (option 'record-level.expire-time')"},
-        {"data-file.external-paths", "external paths (option 'data-file.external-paths')"},
     };
     const char *bucket = tl_options_get(options, "bucket");
     for (size_t i = 0; i < TL_ARRAY_LEN(set); i++) {
@@ -488,6 +487,7 @@ static tl_status parse_all(tl_lsm_config *config, tl_error *err)
     if (feature != NULL && (config->write_unsupported = tl_strdup(feature)) == NULL)
         return tl_nomem(err, "options");
     TL_TRY(parse_files(config, options, err));
+    TL_TRY(tl_lsm__external_create(options, &config->external, err));
     TL_TRY(parse_buffer(config, options, err));
     TL_TRY(parse_spill_codec(config, options, err));
     TL_TRY(parse_compaction(config, options, err));
@@ -556,6 +556,7 @@ void tl_lsm_config_unref(tl_lsm_config *config)
     tl_free(config->changelog_prefix);
     tl_free(config->data_dir);
     tl_free(config->partition_default_name);
+    tl_lsm__external_free(config->external);
     tl_free(config->spill_dir);
     tl_free(config);
 }

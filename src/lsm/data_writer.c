@@ -17,9 +17,10 @@ struct tl_lsm__writer {
     tl_lsm__writer_spec spec; /* bucket: ref held */
     const tl_lsm__file_options *options;
     const tl_file_index_plan *index_plan; /* NULL: no column is indexed */
-    tl_file_writer *open;        /* NULL: no open file */
-    char *name;                  /* of the open file */
-    tl_file_index_writer *index; /* of the open file; NULL: none */
+    tl_file_writer *open;                 /* NULL: no open file */
+    char *name;                           /* of the open file */
+    char *external_path;                  /* of the open file if it lies outside the table's folder */
+    tl_file_index_writer *index;          /* of the open file; NULL: none */
     int64_t rows;         /* over all files, for the rhythm of the checks */
     int64_t file_rows;
     int64_t min_seq;
@@ -67,6 +68,8 @@ static void drop_open_file(tl_lsm__writer *writer)
     tl_lsm__kept_unref(TL_STEAL(writer->kept));
     tl_free(writer->name);
     writer->name = NULL;
+    tl_free(writer->external_path);
+    writer->external_path = NULL;
     tl_file_index_writer_free(writer->index);
     writer->index = NULL;
 }
@@ -101,13 +104,23 @@ int64_t tl_lsm__writer_memory_bytes(const tl_lsm__writer *writer)
 
 /* ---- opening ---- */
 
+/* Name and place of the next file; tl_free. NULL if out of memory. */
+static char *next_path(tl_lsm__writer *writer)
+{
+    const tl_lsm_config *config = config_of(writer);
+    writer->name = tl_lsm__names_next(writer->spec.names, config, writer->options);
+    if (writer->name == NULL || config->external == NULL)
+        return writer->name == NULL ? NULL : tl_path_join(writer->spec.bucket->dir, writer->name);
+    writer->external_path = tl_lsm__external_next(writer->spec.bucket, writer->name);
+    return writer->external_path == NULL ? NULL : tl_path_of_uri(writer->external_path);
+}
+
 static tl_status open_file(tl_lsm__writer *writer, tl_error *err)
 {
     const tl_lsm_config *config = config_of(writer);
     if (writer->index_plan != NULL)
         TL_TRY(tl_file_index_writer_create(writer->index_plan, &writer->index, err));
-    writer->name = tl_lsm__names_next(writer->spec.names, config, writer->options);
-    char *path = writer->name == NULL ? NULL : tl_path_join(writer->spec.bucket->dir, writer->name);
+    char *path = next_path(writer);
     tl_write_spec spec = {
         .row_type = writer->spec.shape == NULL ? config->layout->file_type : writer->spec.shape->file_type,
         .field_ids = writer->spec.shape == NULL ? config->layout->field_ids : writer->spec.shape->field_ids,
@@ -417,6 +430,7 @@ tl_status tl_lsm__writer_roll(tl_lsm__writer *writer, tl_error *err)
         writer->open->ops->free(writer->open);
         writer->open = NULL;
         file->name = TL_STEAL(writer->name);
+        file->external_path = TL_STEAL(writer->external_path);
         status = describe(writer, &result, file, err);
         if (status == TL_OK && writer->index != NULL)
             status = tl_error_wrap(err, tl_lsm__index_attach(writer->spec.bucket, writer->index, file, err), "data file '%s'", file->name);

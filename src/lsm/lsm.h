@@ -87,6 +87,7 @@ typedef struct tl_lsm_config {
     int32_t compaction_min_file_num; /* append tables */
     int64_t split_open_file_cost;
     double delete_ratio_threshold; /* append tables: a file with a larger share of deleted rows is compacted */
+    struct tl_lsm__external *external; /* private: data-file.external-paths; NULL: files lie in the table's folder */
     char *spill_dir; /* $TMPDIR or /tmp */
     tl_fs *spill_fs; /* local; ref held */
     tl_codec spill_codec;
@@ -204,6 +205,8 @@ tl_status tl_files_read(tl_lsm_config *config, tl_bytes_view partition, int32_t 
                         size_t n_files, const tl_bucket_read_spec *spec, tl_reader **out, tl_error *err);
 /** Full path of an index file of the bucket without a path of its own; tl_free. NULL if out of memory. */
 char *tl_index_path(const tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, const char *name);
+/** Whether a local path lies in one of the folders of `data-file.external-paths`. */
+bool tl_lsm_is_external(const tl_lsm_config *config, const char *path);
 /** Full path of a data file; tl_free. NULL if out of memory. */
 char *tl_data_file_path(const tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, const tl_data_file *file);
 

@@ -136,6 +136,15 @@ typedef struct tl_lsm__bucket {
     atomic_int refs;
 } tl_lsm__bucket;
 
+/* ---- external_paths.c ---- */
+
+typedef struct tl_lsm__external tl_lsm__external;
+/** *out is NULL where the options name no folders or the strategy is none. TL_E_INVALID, TL_E_UNSUPPORTED: wrong options. */
+tl_status tl_lsm__external_create(const tl_options *options, tl_lsm__external **out, tl_error *err);
+void tl_lsm__external_free(tl_lsm__external *external);
+/** Where the next new file of a bucket goes, as manifests have it (file:/…); tl_free. NULL if out of memory. */
+char *tl_lsm__external_next(const tl_lsm__bucket *bucket, const char *name);
+
 tl_status tl_lsm__bucket_create(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, tl_lsm__bucket **out,
                                 tl_error *err);
 tl_lsm__bucket *tl_lsm__bucket_ref(tl_lsm__bucket *bucket);

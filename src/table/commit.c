@@ -58,9 +58,10 @@ void tl_table__remove_file(tl_table *table, tl_bytes_view partition, int32_t buc
     TL_CLEANUP(tl_freep) char *path = tl_data_file_path(table->config, partition, bucket, file);
     if (path == NULL)
         return; /* an orphan: the cleaner of orphans finds it */
-    /* A path that metadata gives is followed for reading; what lies outside the table is not ours to remove. */
+    /* A path that metadata gives is followed for reading; what lies outside the table and its folders is not ours to remove. */
     size_t root = strlen(table->path);
-    if (file->external_path != NULL && (strncmp(path, table->path, root) != 0 || path[root] != '/' || !tl_path_is_inside(path + root + 1)))
+    bool is_inside = strncmp(path, table->path, root) == 0 && path[root] == '/' && tl_path_is_inside(path + root + 1);
+    if (file->external_path != NULL && !is_inside && !tl_lsm_is_external(table->config, path))
         return;
     (void)tl_fs_remove(table->fs, path, NULL); /* missing is fine, anything else leaves an orphan */
     char *slash = strrchr(path, '/');

@@ -17,7 +17,7 @@ tl_status tl_indexes__read(tl_table *table, const tl_snapshot *snap, tl_index_en
 
 char *tl_indexes__path(const tl_table *table, tl_bytes_view partition, int32_t bucket, const char *name, const char *external)
 {
-    return external != NULL ? tl_strdup(external) : tl_index_path(table->config, partition, bucket, name);
+    return external != NULL ? tl_path_of_uri(external) : tl_index_path(table->config, partition, bucket, name);
 }
 
 void tl_indexes__remove(tl_table *table, tl_bytes_view partition, int32_t bucket, const tl_index_file *file)
