@@ -34,8 +34,19 @@ tl_status tl_sql__alter_table(tl_binder *b, const tl_ast *ast);
 tl_status tl_sql__update(tl_binder *b, const tl_ast *ast);
 tl_status tl_sql__delete(tl_binder *b, const tl_ast *ast);
 /** UPDATE (`values`: the PROJECT of the new rows over `scan`) or DELETE (NULL) of a table without a primary key; `condition` NULL: all rows. */
-tl_status tl_sql__change_append(tl_binder *b, const tl_ast *ast, const tl_sql_table *table, const tl_plan *scan, tl_expr *condition,
+tl_status tl_sql__change_append(tl_binder *b, const tl_ast *ast, const tl_sql_table *table, tl_plan *scan, tl_expr *condition,
                                 const tl_plan *values);
+/** Rows of a table without a primary key that go, with what takes their place, and rows that come. */
+typedef struct tl_row_changes tl_row_changes;
+tl_status tl_sql__changes_create(const tl_sql_table *table, tl_row_changes **out, tl_error *err);
+void tl_sql__changes_free(tl_row_changes *changes);
+/** Takes the reader. Its columns: the table's of rows that go, or twice as many, the new row's behind them; `inserts`: of rows that come. */
+tl_status tl_sql__changes_add(tl_row_changes *changes, tl_reader *rows_take, bool inserts, tl_error *err);
+/** All of it in one commit. TL_E_CONFLICT, and nothing is done, unless the rows that go are there as often as they were given. */
+tl_status tl_sql__changes_commit(tl_binder *b, const tl_sql_table *table, tl_row_changes *changes);
+/** The same where the condition or the values have subqueries (modify_rows.c). */
+tl_status tl_sql__change_by_rows(tl_binder *b, const tl_ast *ast, const tl_sql_table *table, tl_plan *scan, tl_expr *condition,
+                                 const tl_plan *values);
 tl_status tl_sql__truncate(tl_binder *b, const tl_ast *ast);
 tl_status tl_sql__analyze(tl_binder *b, const tl_ast *ast);
 /** All rows of a reader (taken over, also on failure) with one kind. */

@@ -10,7 +10,8 @@ typedef struct merge {
     const tl_merge_into_spec *spec;
     const char *target_name, *source_name; /* as the conditions call them */
     tl_reader **readers; /* room for five */
-    int32_t n;
+    int32_t n;           /* parts so far */
+    tl_row_changes *changes; /* of a target without a primary key; NULL: it has one */
 } merge;
 
 /** `a`.`b` of a.b; quoted names stay. */
@@ -122,12 +123,15 @@ static tl_status add_part(merge *m, const char *from, const char *where, const c
 {
     tl_binder *b = m->b;
     const tl_type *row = m->spec->target->row_type;
+    /* Without a primary key the rows that go come first, whole, and what takes their place behind them. */
+    bool with_old = m->changes != NULL && kind != TL_KIND_INSERT, with_new = m->changes == NULL || kind != TL_KIND_DELETE;
+    int32_t n = 0, n_max = 2 * row->n_fields;
     const char *sql = tl_arena_strf(b->arena, "SELECT 1 FROM %s%s%s", from, where != NULL ? " WHERE " : "", where != NULL ? where : "");
     const tl_ast *select;
     tl_plan *plan;
     tl_scope *scope;
-    tl_expr *condition, **exprs = tl_arena_alloc(b->arena, (size_t)row->n_fields * sizeof *exprs);
-    const char **names = tl_arena_alloc(b->arena, (size_t)row->n_fields * sizeof *names);
+    tl_expr *condition, **exprs = tl_arena_alloc(b->arena, (size_t)n_max * sizeof *exprs);
+    const char **names = tl_arena_alloc(b->arena, (size_t)n_max * sizeof *names);
     BIND_ALLOC(b, sql);
     BIND_ALLOC(b, exprs);
     BIND_ALLOC(b, names);
@@ -138,21 +142,33 @@ static tl_status add_part(merge *m, const char *from, const char *where, const c
         TL_TRY(tl_error_wrap(b->err, tl_bind__condition(b, select->kid[3], "WHERE", &condition), "%s", what));
         TL_TRY(tl_bind__filter(b, plan, condition, &plan));
     }
-    TL_TRY(tl_error_wrap(b->err, bind_columns(m, values, setting, what, exprs), "%s", what));
-    for (int32_t i = 0; i < row->n_fields; i++) {
-        const tl_type *type = row->fields[i].type;
-        names[i] = row->fields[i].name;
+    if (with_old) {
+        TL_TRY(tl_error_wrap(b->err, all_columns(m, m->target_name, exprs), "%s", what));
+        n = row->n_fields;
+    }
+    if (with_new) {
+        TL_TRY(tl_error_wrap(b->err, bind_columns(m, values, setting, what, exprs + n), "%s", what));
+        n += row->n_fields;
+    }
+    for (int32_t i = 0; i < n; i++) {
+        const tl_type *type = row->fields[i % row->n_fields].type;
+        names[i] = i < row->n_fields ? row->fields[i].name : tl_arena_strf(b->arena, "new %s", row->fields[i - row->n_fields].name);
+        BIND_ALLOC(b, names[i]);
         if (!tl_bind__can_cast_implicitly(exprs[i]->type, type))
             return BIND_ERROR(b, m->at, "%s: column '%s' is %s, the value is %s", what, names[i], tl_bind__type_text(b, type), tl_bind__type_text(b, exprs[i]->type));
         TL_TRY(tl_bind__coerce(b, exprs[i], type, &exprs[i]));
     }
-    TL_TRY(tl_bind__project(b, plan, exprs, names, row->n_fields, &plan));
+    TL_TRY(tl_bind__project(b, plan, exprs, names, n, &plan));
     b->scope = NULL;
     TL_TRY(tl_plan__optimise(b, &plan));
     tl_sql_env env = b->stmt->env;
     env.fixed_now_ms = tl_clock_now_ms(b->session->clock);
     tl_reader *rows;
     TL_TRY(tl_exec__open(b->session, &env, plan, &rows, b->err));
+    if (m->changes != NULL) {
+        m->n++;
+        return tl_sql__changes_add(m->changes, rows, /* inserts= */ !with_old, b->err);
+    }
     TL_TRY(tl_sql__with_kind(rows, kind, &rows, b->err));
     m->readers[m->n++] = rows;
     return TL_OK;
@@ -215,31 +231,56 @@ static tl_status open_parts(merge *m)
     return TL_OK;
 }
 
-tl_status tl_sql__merge_into(tl_binder *b, const tl_ast *at, const tl_merge_into_spec *spec)
+/* The parts, as a batch job whatever the session runs. */
+static tl_status find_rows(merge *m)
 {
-    merge m = {.b = b, .at = at, .spec = spec, .readers = NULL};
-    if (spec->target->n_primary_key == 0)
-        return BIND_ERROR(b, at, "merge-into action doesn't support table with no primary keys defined.");
-    m.target_name = spec->target_alias != NULL ? spec->target_alias : spec->target->name;
-    m.source_name = last_name(&m, spec->source_table);
-    BIND_ALLOC(b, m.source_name);
-    TL_TRY(run_source_sqls(&m));
-    m.readers = tl_calloc(5, sizeof *m.readers);
-    if (m.readers == NULL)
-        return tl_nomem(b->err, "query");
-    bool streaming = b->streaming;
-    b->streaming = false; /* the procedure is a batch job, whatever the session runs */
-    tl_status status = open_parts(&m);
-    b->streaming = streaming;
-    if (status == TL_OK && m.n == 0)
-        status = BIND_ERROR(b, at, "merge_into needs at least one of the matched and not matched parts");
+    bool streaming = m->b->streaming;
+    TL_TRY(run_source_sqls(m));
+    m->b->streaming = false;
+    tl_status status = open_parts(m);
+    m->b->streaming = streaming;
+    if (status == TL_OK && m->n == 0)
+        status = BIND_ERROR(m->b, m->at, "merge_into needs at least one of the matched and not matched parts");
+    return status;
+}
+
+static tl_status merge_keyed(merge *m)
+{
+    m->readers = tl_calloc(5, sizeof *m->readers);
+    if (m->readers == NULL)
+        return tl_nomem(m->b->err, "query");
+    tl_status status = find_rows(m);
     if (status != TL_OK) {
-        for (int32_t i = 0; i < m.n; i++)
-            tl_reader_free(m.readers[i]);
-        tl_free(m.readers);
+        for (int32_t i = 0; i < m->n; i++)
+            tl_reader_free(m->readers[i]);
+        tl_free(m->readers);
         return status;
     }
     tl_reader *all;
-    TL_TRY(tl_reader_concat(spec->target->row_type, m.readers, m.n, &all, b->err));
-    return tl_exec__write(b->session, spec->target->table, all, /* overwrite= */ false, NULL, b->err);
+    TL_TRY(tl_reader_concat(m->spec->target->row_type, m->readers, m->n, &all, m->b->err));
+    return tl_exec__write(m->b->session, m->spec->target->table, all, /* overwrite= */ false, NULL, m->b->err);
+}
+
+/* Flink's action refuses tables without a primary key; Spark's MERGE INTO changes those with deletion vectors, as is done here. */
+static tl_status merge_append(merge *m)
+{
+    const tl_sql_table *target = m->spec->target;
+    if (tl_table_config(target->table) == NULL || !tl_table_config(target->table)->deletion_vectors)
+        return BIND_ERROR(m->b, m->at, "merge-into action doesn't support table with no primary keys defined. (With 'deletion-vectors.enabled' it does.)");
+    TL_TRY(tl_table_check_deletable(target->table, m->b->err));
+    TL_TRY(tl_sql__changes_create(target, &m->changes, m->b->err));
+    tl_status status = find_rows(m);
+    if (status == TL_OK)
+        status = tl_sql__changes_commit(m->b, target, m->changes);
+    tl_sql__changes_free(m->changes);
+    return status;
+}
+
+tl_status tl_sql__merge_into(tl_binder *b, const tl_ast *at, const tl_merge_into_spec *spec)
+{
+    merge m = {.b = b, .at = at, .spec = spec};
+    m.target_name = spec->target_alias != NULL ? spec->target_alias : spec->target->name;
+    m.source_name = last_name(&m, spec->source_table);
+    BIND_ALLOC(b, m.source_name);
+    return spec->target->n_primary_key == 0 ? merge_append(&m) : merge_keyed(&m);
 }

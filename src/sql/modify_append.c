@@ -59,13 +59,23 @@ static tl_status check_scan(const tl_binder *b, const tl_ast *ast, const tl_sql_
                         table->name);
 }
 
-tl_status tl_sql__change_append(tl_binder *b, const tl_ast *ast, const tl_sql_table *table, const tl_plan *scan, tl_expr *condition,
+static bool has_subquery(const tl_expr *condition, const tl_plan *values)
+{
+    bool has = condition != NULL && tl_expr__has_kind(condition, TL_EXPR_SUBQUERY);
+    for (int32_t i = 0; values != NULL && i < values->type->n_fields && !has; i++)
+        has = tl_expr__has_kind(values->exprs[i], TL_EXPR_SUBQUERY);
+    return has;
+}
+
+tl_status tl_sql__change_append(tl_binder *b, const tl_ast *ast, const tl_sql_table *table, tl_plan *scan, tl_expr *condition,
                                 const tl_plan *values)
 {
     tl_predicate *pred = NULL;
     tl_expr *rest = NULL;
     TL_TRY(check_scan(b, ast, table, scan));
     TL_TRY(tl_table_check_deletable(table->table, b->err));
+    if (has_subquery(condition, values))
+        return tl_sql__change_by_rows(b, ast, table, scan, condition, values);
     if (condition != NULL)
         TL_TRY(tl_plan__to_predicate(b, condition, scan->type, &pred, &rest));
     TL_CLEANUP(tl_sql_program_freep) tl_sql_program *program = NULL;
