@@ -5,6 +5,9 @@
  *
  * A row's window is [time, time + gap]; it merges with every open session that it touches, ends included. A row is late if its
  * merged session is over already.
+ *
+ * By processing time a row's time is the clock's when it comes, and the watermark goes with the clock. Sessions of an earlier run are over
+ * or went with it; what is open when the input ends gives nothing.
  */
 #include "stream/array.h"
 #include "stream/partitions.h"
@@ -28,7 +31,9 @@ typedef struct session_op {
     tl_map partitions;
     tl_row_buffer rows;
     tl_time_heap heap; /* every session, by its end as it was when it was put there */
-    int64_t seen; /* the input's watermark up to which sessions have been closed */
+    int64_t seen; /* the watermark up to which sessions have been closed */
+    bool by_clock;
+    int64_t now_ms; /* by_clock: of the batch at hand */
 } session_op;
 
 /* ---- sessions ---- */
@@ -116,7 +121,7 @@ static tl_status add_batch(session_op *s, const tl_batch *batch, tl_error *err)
     uint32_t chunk;
     int64_t n = 0;
     for (int64_t i = 0; i < batch->n_rows; i++)
-        if (!tl_col_is_null(time, i))
+        if (s->by_clock || !tl_col_is_null(time, i))
             sel[n++] = (uint32_t)i;
     TL_TRY(tl_row_buffer_add(&s->rows, batch, sel, n, &chunk, err));
     for (int64_t k = 0; k < n; k++) {
@@ -125,7 +130,8 @@ static tl_status add_batch(session_op *s, const tl_batch *batch, tl_error *err)
         partition *p = tl_partition_of(&s->partitions, keys, sel[k], sizeof *p);
         tl_status status = p == NULL ? TL_E_NOMEM : TL_OK;
         if (status == TL_OK)
-            status = session_of(s, p, tl_col_i64(time, sel[k]), tl_stream__row_watermark(batch, sel[k], s->seen), &one);
+            status = s->by_clock ? session_of(s, p, s->now_ms, s->seen, &one)
+                                 : session_of(s, p, tl_col_i64(time, sel[k]), tl_stream__row_watermark(batch, sel[k], s->seen), &one);
         if (status == TL_OK && one != NULL)
             status = tl_ref_list_add(&one->rows, &ref, 1);
         if (status != TL_OK)
@@ -251,10 +257,15 @@ static tl_status session_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_
     session_op *s = (session_op *)op;
     TL_CLEANUP(tl_batch_freep) tl_batch *in = NULL;
     TL_TRY(tl_stream__take(op, &in, state, err));
-    if (in != NULL)
+    int64_t watermark = s->base.inputs[0]->watermark;
+    if (s->by_clock) {
+        s->now_ms = tl_stream__now_ms(op->pipeline);
+        watermark = s->now_ms - 1;
+    }
+    if (in != NULL && !(s->by_clock && op->pipeline->replaying))
         TL_TRY(add_batch(s, in, err));
-    if (s->base.inputs[0]->watermark > s->seen)
-        TL_TRY(advance(s, s->base.inputs[0]->watermark, out, err));
+    if (watermark > s->seen)
+        TL_TRY(advance(s, watermark, out, err));
     op->watermark = s->seen;
     if (*out != NULL)
         *state = TL_OP_ROWS;
@@ -274,17 +285,13 @@ static void session_deinit(tl_op *op)
 tl_status tl_stream__session(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err)
 {
     static const tl_op_ops ops = {session_next, session_deinit};
-    bool by_clock = false;
     session_op *s = tl_stream__op_new(sizeof *s, &ops, pipeline, plan->type, input, NULL, err);
     if (s == NULL)
         return TL_E_NOMEM;
     s->plan = plan;
     s->seen = TL_WATERMARK_NONE;
     pipeline->stateful = true;
-    tl_status status = tl_stream__window_check(pipeline, plan, &by_clock, err);
-    if (status == TL_OK && by_clock)
-        status = tl_error_set(err, TL_E_UNSUPPORTED, "line %d:%d: SESSION windows by processing time are not supported; use a column with a WATERMARK",
-                              (int)plan->line, (int)plan->position);
+    tl_status status = tl_stream__window_check(pipeline, plan, &s->by_clock, err);
     if (status == TL_OK)
         status = tl_stream__need_insert_only(plan, "a SESSION window", err);
     return tl_stream__op_done(&s->base, status, out);

@@ -243,9 +243,28 @@ static void old_state_is_dropped_and_nothing_taken_back(void **state)
     tl_sql_session_free(session);
 }
 
+/* The clock passes every session before it is looked at again; or none, and what is open when the input ends gives nothing. */
+static void sessions_go_by_the_clock(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *gap, *wanted;
+    } cases[] = {{"'30' MINUTE", "{\"_kind\":\"+I\",\"k\":\"a\",\"n\":1}\n{\"_kind\":\"+I\",\"k\":\"a\",\"n\":1}\n{\"_kind\":\"+I\",\"k\":\"b\",\"n\":1}\n"},
+                 {"'30' DAY", ""}};
+    for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
+        char *query = tl_strf("SELECT k, COUNT(*) AS n FROM (SELECT k, PROCTIME() AS pt FROM (SELECT 'a' AS k UNION ALL SELECT 'a' UNION ALL SELECT 'b'))"
+                              " GROUP BY k, SESSION(pt, INTERVAL %s);",
+                              cases[i].gap);
+        char *out = run_aging("0", query);
+        assert_string_equal(out, cases[i].wanted);
+        free(out);
+        tl_free(query);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(streaming_gives_what_batch_gives), cmocka_unit_test(rows_that_change_leave_the_same),
-                                       cmocka_unit_test(old_state_is_dropped_and_nothing_taken_back)};
+                                       cmocka_unit_test(old_state_is_dropped_and_nothing_taken_back), cmocka_unit_test(sessions_go_by_the_clock)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
