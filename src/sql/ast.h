@@ -103,7 +103,7 @@ typedef enum tl_ast_kind {
     AST_CREATE_FUNCTION,
     AST_DROP, /* text "CATALOG", "DATABASE", "TABLE", "VIEW", "FUNCTION"; kid[0] NAME; flags: AST_F_IF, AST_F_CASCADE, AST_F_TEMPORARY */
     AST_USE,  /* text "CATALOG" or "DATABASE" or "MODULES"; kid[0] NAME */
-    AST_SHOW, /* text "TABLES", "CREATE TABLE", …; kid[0] NAME (FROM/IN), kid[1] LIKE pattern; flags: AST_F_NOT */
+    AST_SHOW, /* text "TABLES", "CREATE TABLE", …; kid[0] NAME (FROM/IN), kid[1] LIKE pattern, kid[2] of PARTITIONS: OPTIONs; flags: AST_F_NOT */
     AST_DESCRIBE, /* kid[0] NAME; text "TABLE", "CATALOG", "DATABASE"; flags: AST_F_ALL: EXTENDED */
     AST_EXPLAIN,  /* kid[0] statement; text mode */
     AST_ALTER_TABLE, /* kid[0] NAME, kid[1] LIST of ALTER; flags: AST_F_IF */

@@ -268,6 +268,32 @@ static tl_status show_functions(tl_binder *b, const tl_ast *ast, tl_reader **out
     return names_result("function name", names, k, ast, out, b->err);
 }
 
+/** The columns of PARTITION (k = v, …) and their values, as the partitions' names have them. */
+static tl_status partition_filter(tl_binder *b, const tl_sql_table *table, const tl_ast *spec, const char **wanted)
+{
+    for (const tl_ast *o = tl_ast_first(spec); o != NULL; o = o->next) {
+        int32_t k = 0;
+        while (k < table->n_partition_key && strcmp(table->row_type->fields[table->partition_key[k]].name, o->kid[0]->text) != 0)
+            k++;
+        if (k == table->n_partition_key || o->kid[1] == NULL)
+            return BIND_ERROR(b, o, "PARTITION of SHOW PARTITIONS takes partition columns and their values");
+        tl_expr *e;
+        tl_column *value;
+        TL_TRY(tl_bind__expr(b, o->kid[1], &e));
+        TL_TRY(tl_bind__coerce(b, e, table->row_type->fields[table->partition_key[k]].type, &e));
+        TL_TRY(tl_bind__fold(b, e, &value));
+        if (value == NULL)
+            return BIND_ERROR(b, o, "the value of a partition must be constant");
+        tl_buf text = {0};
+        tl_status status = tl_text_append_plain(&text, value, 0);
+        wanted[k] = status == TL_OK ? tl_arena_strndup(b->arena, (const char *)text.data, text.len) : NULL;
+        tl_buf_deinit(&text);
+        tl_column_unref(value);
+        BIND_ALLOC(b, wanted[k]);
+    }
+    return TL_OK;
+}
+
 static tl_status show_partitions(tl_binder *b, const tl_ast *ast, tl_reader **out)
 {
     tl_sql_table *table;
@@ -275,6 +301,9 @@ static tl_status show_partitions(tl_binder *b, const tl_ast *ast, tl_reader **ou
     TL_TRY(tl_bind__table(b, ast->kid[0], NULL, &table, &object));
     if (table == NULL || table->kind != TL_SQL_TABLE_LAKE || table->n_partition_key == 0)
         return BIND_ERROR(b, ast, "table '%s' is not partitioned", tl_ast_last_name(ast->kid[0]));
+    const char **wanted = tl_arena_calloc(b->arena, (size_t)table->n_partition_key, sizeof *wanted);
+    BIND_ALLOC(b, wanted);
+    TL_TRY(partition_filter(b, table, ast->kid[2], wanted));
     const char *names[] = {"partition name"};
     TL_CLEANUP(tl_result__deinit) tl_result r = {0};
     TL_TRY(tl_result__init(&r, names, 1, b->err));
@@ -290,13 +319,16 @@ static tl_status show_partitions(tl_binder *b, const tl_ast *ast, tl_reader **ou
             break;
         for (int64_t i = 0; i < batch->n_rows && status == TL_OK; i++) {
             tl_buf buf = {0};
+            bool shown = true;
             for (int32_t k = 0; k < batch->n_cols && status == TL_OK; k++) {
                 status = tl_buf_appendf(&buf, "%s%s=", k > 0 ? "/" : "", batch->type->fields[k].name);
+                size_t from = buf.len;
                 if (status == TL_OK)
                     status = tl_text_append_plain(&buf, batch->cols[k], i);
+                shown = shown && (wanted[k] == NULL || (buf.len - from == strlen(wanted[k]) && memcmp(buf.data + from, wanted[k], buf.len - from) == 0));
             }
             char *text = NULL;
-            if (status == TL_OK && tl_map_get(&seen, buf.data, buf.len) == NULL) {
+            if (status == TL_OK && shown && tl_map_get(&seen, buf.data, buf.len) == NULL) {
                 status = tl_map_put(&seen, buf.data, buf.len, b, NULL);
                 if (status == TL_OK)
                     status = tl_buf_steal_str(&buf, &text);

@@ -662,7 +662,7 @@ like_pattern(A) ::= NOT ILIKE string(S). { A = tl_sql__flag(p, S, AST_F_NOT | AS
 statement(A) ::= SHOW(T) CREATE TABLE name(N). { A = NODE(AST_SHOW, T, .text = "CREATE TABLE", .kid = {N}); }
 statement(A) ::= SHOW(T) CREATE VIEW name(N). { A = NODE(AST_SHOW, T, .text = "CREATE VIEW", .kid = {N}); }
 statement(A) ::= SHOW(T) CREATE CATALOG name(N). { A = NODE(AST_SHOW, T, .text = "CREATE CATALOG", .kid = {N}); }
-statement(A) ::= SHOW(T) PARTITIONS name(N). { A = NODE(AST_SHOW, T, .text = "PARTITIONS", .kid = {N}); }
+statement(A) ::= SHOW(T) PARTITIONS name(N) partition_opt(P). { A = NODE(AST_SHOW, T, .text = "PARTITIONS", .kid = {N, NULL, P}); }
 %type describe {tl_sql_token}
 describe(A) ::= DESCRIBE(T). { A = T; }
 describe(A) ::= DESC(T). { A = T; }
