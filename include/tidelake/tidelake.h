@@ -358,6 +358,8 @@ TIDELAKE_API tl_status tidelake_drop_partitions(tidelake_table *table, const cha
 /** Drop the partitions that are older than `partition.expiration-time`. *partitions_json: a list of their names, tidelake_free(). */
 TIDELAKE_API tl_status tidelake_expire_partitions(tidelake_table *table, const char *commit_user, char **partitions_json,
                                                   tl_error *err);
+/** Mark the partitions that `n` such objects name in full as complete: a file _SUCCESS in their folders. */
+TIDELAKE_API tl_status tidelake_mark_partitions_done(tidelake_table *table, const char *const *specs_json, size_t n, tl_error *err);
 /** A branch from a tag, or (`tag` NULL) an empty one with the table's schemas. */
 TIDELAKE_API tl_status tidelake_create_branch(tidelake_table *table, const char *branch, const char *tag, tl_error *err);
 TIDELAKE_API tl_status tidelake_delete_branch(tidelake_table *table, const char *branch, tl_error *err);

@@ -330,6 +330,19 @@ int cmd_drop_partition(const cli_args *args)
     return rc;
 }
 
+int cmd_mark_partition_done(const cli_args *args)
+{
+    cli_table t;
+    if (!cli_open_table(args, NULL, 0, &t))
+        return CLI_EXIT_FAILED;
+    tl_error err;
+    tl_status status = tidelake_mark_partitions_done(t.table, args->params + 1, (size_t)args->n_params - 1, &err);
+    if (status == TL_OK)
+        printf("{\"done\":%d}\n", args->n_params - 1);
+    cli_close_table(&t);
+    return status == TL_OK ? CLI_EXIT_OK : cli_fail(&err);
+}
+
 /* Before the check, which then tells what is left. */
 static bool repair(const cli_args *args, tidelake_table *table)
 {

@@ -50,7 +50,7 @@ tl_status tl_tag_list(tl_fs *fs, const tl_paths *paths, char ***names, size_t *n
     char **out = tl_calloc(n_entries + 1, sizeof *out);
     bool ok = out != NULL;
     for (size_t i = 0; i < n_entries && ok; i++) {
-        if (strncmp(entries[i].name, "tag-", 4) != 0 || entries[i].name[4] == 0)
+        if (entries[i].stat.is_dir || strncmp(entries[i].name, "tag-", 4) != 0 || entries[i].name[4] == 0) /* tag-success-file is a folder */
             continue;
         ok = (out[found] = tl_strdup(entries[i].name + 4)) != NULL;
         found += ok;

@@ -145,6 +145,44 @@ static tl_status rollback_to(call *c)
     return tl_table_rollback(c->table->table, snapshot, c->args[1], c->b->err);
 }
 
+/* To the last snapshot that is not younger than a time, or not above a watermark. */
+static tl_status roll_back_before(call *c, bool watermark, int64_t *from, int64_t *to)
+{
+    int64_t ms;
+    const char *what = watermark ? "watermark" : "timestamp";
+    TL_TRY(required(c, 1, what));
+    TL_TRY(tl_error_wrap(c->b->err, tl_parse_int(c->args[1], INT64_MIN, INT64_MAX, &ms, c->b->err), "%s", what));
+    TL_CLEANUP(tl_snapshot_freep) tl_snapshot *latest = NULL;
+    TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
+    TL_TRY(tl_table_latest_snapshot(c->table->table, &latest, c->b->err));
+    if (latest == NULL)
+        return BIND_ERROR(c->b, c->ast, "Latest snapshot is null, can not rollback.");
+    TL_TRY(tl_table_last_until(c->table->table, watermark, ms, &snap, c->b->err));
+    *from = latest->id;
+    *to = snap->id;
+    return tl_table_rollback(c->table->table, snap->id, NULL, c->b->err);
+}
+
+static tl_status rollback_to_timestamp(call *c)
+{
+    int64_t from, to;
+    TL_TRY(roll_back_before(c, /* watermark= */ false, &from, &to));
+    c->columns[0] = "previous_snapshot_id";
+    c->columns[1] = "current_snapshot_id";
+    c->n_columns = 2;
+    TL_TRY(add_number(c, from));
+    return add_number(c, to);
+}
+
+static tl_status rollback_to_watermark(call *c)
+{
+    int64_t from, to;
+    char text[80];
+    TL_TRY(roll_back_before(c, /* watermark= */ true, &from, &to));
+    snprintf(text, sizeof text, "Success roll back to snapshot: %lld .", (long long)to);
+    return add_cell(c, text);
+}
+
 static tl_status create_branch(call *c)
 {
     TL_TRY(required(c, 1, "branch"));
@@ -300,6 +338,33 @@ static tl_status drop_partition(call *c)
     return with_partitions(c, c->args[1], drop_partitions);
 }
 
+static tl_status mark_partitions(call *c, const tl_options *specs, size_t n)
+{
+    return tl_table_mark_done(c->table->table, specs, n, c->b->err);
+}
+
+static tl_status mark_partition_done(call *c)
+{
+    TL_TRY(required(c, 1, "partitions"));
+    return with_partitions(c, c->args[1], mark_partitions);
+}
+
+/* Files that nothing refers to, older than a day if nothing else is said: how many, and their bytes. */
+static tl_status remove_orphan_files(call *c)
+{
+    int64_t age = 86400000, bytes = 0;
+    size_t n = 0;
+    tl_orphan *orphans = NULL;
+    bool dry = c->args[2] != NULL && strcasecmp(c->args[2], "true") == 0;
+    TL_TRY(age_of(c, c->args[1], "older_than", &age));
+    TL_TRY((dry ? tl_table_find_orphans : tl_table_remove_orphans)(c->table->table, age, &orphans, &n, c->b->err));
+    for (size_t i = 0; i < n; i++)
+        bytes += orphans[i].bytes;
+    tl_orphans_free(orphans, n);
+    TL_TRY(add_number(c, (int64_t)n));
+    return add_number(c, bytes);
+}
+
 static tl_status reset_consumer(call *c)
 {
     int64_t next;
@@ -308,6 +373,27 @@ static tl_status reset_consumer(call *c)
         return tl_table_consumer_delete(c->table->table, c->args[1], c->b->err);
     TL_TRY(integer(c, c->args[2], "next_snapshot_id", 0, &next));
     return tl_table_consumer_set(c->table->table, c->args[1], next, c->b->err);
+}
+
+static tl_status clear_consumers(call *c)
+{
+    if (c->args[1] != NULL || c->args[2] != NULL)
+        return BIND_ERROR(c->b, c->ast, "clear_consumers with patterns is not supported: name each consumer in reset_consumer");
+    tl_consumer *consumers = NULL;
+    size_t n = 0;
+    TL_TRY(tl_table_consumers(c->table->table, &consumers, &n, c->b->err));
+    tl_status status = TL_OK;
+    for (size_t i = 0; status == TL_OK && i < n; i++)
+        status = tl_table_consumer_delete(c->table->table, consumers[i].id, c->b->err);
+    tl_consumers_free(consumers, n);
+    return status;
+}
+
+static tl_status alter_column_default_value(call *c)
+{
+    TL_TRY(required(c, 1, "column"));
+    const tl_alter change = {.kind = TL_ALTER_COLUMN_DEFAULT, .name = c->args[1], .value = c->args[2]};
+    return tl_table_alter(c->table->lake, c->table->db, c->table->name, &change, 1, c->b->err);
 }
 
 static tl_status merge_into(call *c)
@@ -366,7 +452,53 @@ static const struct procedure {
       "not_matched_by_source_upsert_setting", "not_matched_by_source_delete_condition"},
      merge_into},
     {"reset_consumer", {"table", "consumer_id", "next_snapshot_id"}, reset_consumer},
+    {"clear_consumers", {"table", "including_consumers", "excluding_consumers"}, clear_consumers},
+    {"alter_column_default_value", {"table", "column", "default_value"}, alter_column_default_value},
+    {"mark_partition_done", {"table", "partitions"}, mark_partition_done},
+    {"remove_orphan_files", {"table", "older_than", "dry_run", "parallelism", "mode"}, remove_orphan_files},
+    {"rollback_to_timestamp", {"table", "timestamp"}, rollback_to_timestamp},
+    {"rollback_to_watermark", {"table", "watermark"}, rollback_to_watermark},
 };
+
+/* What the reference has and is not here, and why. */
+static const struct {
+    const char *name, *reason;
+} refused[] = {
+    {"compact_database", "call compact for each table"},
+    {"compact_manifest", "commits merge manifests"},
+    {"purge_files", "use TRUNCATE TABLE, then expire_snapshots"},
+    {"rescale", "set the option 'bucket' and overwrite"},
+    {"rewrite_file_index", "a full compaction writes the indexes of the files it rewrites"},
+    {"remove_unexisting_files", "'tidelake fsck' tells of files that are missing"},
+    {"remove_unexisting_manifests", "'tidelake fsck' tells of files that are missing"},
+    {"clone", "use the command 'tidelake clone'"},
+    {"copy_files", "use the command 'tidelake clone'"},
+    {"migrate_table", "there is no metastore; the command 'tidelake import' takes folders of files"},
+    {"migrate_database", "there is no metastore; the command 'tidelake import' takes folders of files"},
+    {"repair", "there is no metastore; 'tidelake fsck --repair' mends a table"},
+    {"query_service", "it needs a cluster"},
+    {"create_function", "it needs a REST catalog"},
+    {"alter_function", "it needs a REST catalog"},
+    {"drop_function", "it needs a REST catalog"},
+    {"alter_view_dialect", "it needs a REST catalog"},
+    {"create_global_index", "there are no global indexes"},
+    {"vector_search", "there are no global indexes"},
+    {"data_evolution_merge_into", "use merge_into"},
+    {"init_file_based_privilege", "there are no users and privileges"},
+    {"create_privileged_user", "there are no users and privileges"},
+    {"drop_privileged_user", "there are no users and privileges"},
+    {"grant_privilege_to_user", "there are no users and privileges"},
+    {"revoke_privilege_from_user", "there are no users and privileges"},
+};
+
+static tl_status unknown(tl_binder *b, const tl_ast *ast, const char *name)
+{
+    for (size_t i = 0; i < TL_ARRAY_LEN(refused); i++) {
+        if (strcasecmp(refused[i].name, name) == 0)
+            return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, ast, "procedure %s is not supported: %s", name, refused[i].reason);
+    }
+    return BIND_ERROR(b, ast, "No match found for function signature %s(…): there is no such procedure", name);
+}
 
 const char *tl_sql__procedure_name(size_t i)
 {
@@ -494,7 +626,7 @@ tl_status tl_sql__call_procedure(tl_binder *b, const tl_ast *ast, tl_reader **ou
     while (p < procedures + TL_ARRAY_LEN(procedures) && strcasecmp(p->name, name) != 0)
         p++;
     if (p == procedures + TL_ARRAY_LEN(procedures))
-        return BIND_ERROR(b, ast, "No match found for function signature %s(…): there is no such procedure", name);
+        return unknown(b, ast, name);
     call c = {.b = b, .ast = ast, .columns = {"result"}, .n_columns = 1, .none = "Success"};
     tl_status status = bind_arguments(&c, p);
     if (status == TL_OK)

@@ -535,9 +535,11 @@ static tl_status commit_user(tl_table *table, const char *given, char **out, tl_
 }
 
 /* Expiry after a commit is upkeep: the commit stands whatever becomes of it. */
-static void maintain_quietly(tl_table *table, const char *user, int64_t identifier)
+static void maintain_quietly(tl_table *table, const char *user, int64_t identifier, const tl_commit_messages *messages)
 {
     tl_error err = {0};
+    if (identifier == TL_COMMIT_BATCH && tl_mark_done__batch(table, messages, &err) != TL_OK)
+        tl_log(TL_LOG_WARN, "table %s.%s: could not mark partitions done: %s", table->db, table->name, err.message);
     if (tl_table__maintain(table, user, identifier, &err) != TL_OK)
         tl_log(TL_LOG_WARN, "table %s.%s: upkeep after a commit: %s", table->db, table->name, err.message);
 }
@@ -563,7 +565,7 @@ tl_status tl_table_commit(tl_table *table, const tl_commit_spec *spec, const tl_
         return tl_error_wrap(err, status, "commit to table %s", tl_table__full_name(table, name));
     remember(table, user, spec->identifier);
     if (c.result.snapshots > 0)
-        maintain_quietly(table, user, spec->identifier);
+        maintain_quietly(table, user, spec->identifier, messages);
     if (out != NULL)
         *out = c.result;
     return TL_OK;

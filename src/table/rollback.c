@@ -111,3 +111,26 @@ tl_status tl_table_rollback(tl_table *table, int64_t snapshot_id, const char *ta
     TL_TRY(status);
     return tl_error_wrap(err, roll_back(table, snap, err), "table %s", name);
 }
+
+tl_status tl_table_last_until(tl_table *table, bool watermark, int64_t ms, tl_snapshot **out, tl_error *err)
+{
+    int64_t *ids = NULL;
+    size_t n = 0;
+    TL_TRY(tl_table__require_data(table, "find a snapshot of it", err));
+    TL_TRY(tl_snapshot_list(table->fs, &table->paths, &ids, &n, err));
+    TL_CLEANUP(tl_snapshot_freep) tl_snapshot *found = NULL;
+    tl_status status = TL_OK;
+    for (size_t i = n; status == TL_OK && found == NULL && i > 0; i--) {
+        TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
+        status = tl_snapshot_read(table->fs, &table->paths, ids[i - 1], &snap, err);
+        if (status == TL_OK && (watermark ? snap->watermark != TL_ABSENT && snap->watermark <= ms : snap->time_ms <= ms))
+            found = TL_STEAL(snap);
+        status = status == TL_E_NOT_FOUND ? TL_OK : status; /* expired meanwhile */
+    }
+    tl_free(ids);
+    TL_TRY(status);
+    if (found == NULL)
+        return tl_error_set(err, TL_E_NOT_FOUND, "could not find a snapshot earlier than %lld", (long long)ms);
+    *out = TL_STEAL(found);
+    return TL_OK;
+}

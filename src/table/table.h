@@ -312,6 +312,8 @@ tl_status tl_table_expire_tags(tl_table *table, int64_t older_than_ms, char ***e
 tl_status tl_table_trigger_tags(tl_table *table, tl_error *err);
 /** The first snapshot, of those that are there or tagged, that is not older than a time, or not below a watermark. TL_E_NOT_FOUND. */
 tl_status tl_table_first_since(tl_table *table, bool watermark, int64_t ms, tl_snapshot **out, tl_error *err);
+/** The last snapshot that is there and not younger than a time, or not above a watermark. TL_E_NOT_FOUND. */
+tl_status tl_table_last_until(tl_table *table, bool watermark, int64_t ms, tl_snapshot **out, tl_error *err);
 tl_status tl_table_rollback(tl_table *table, int64_t snapshot_id, const char *tag /* one of both */, tl_error *err);
 typedef struct tl_expire_spec {
     int64_t retain_max; /* TL_ABSENT: from the options */
@@ -333,6 +335,10 @@ tl_status tl_table_drop_partitions_as(tl_table *table, const char *user, const t
  * TL_E_INVALID without that option or without partitions.
  */
 tl_status tl_table_expire_partitions(tl_table *table, const char *user /* NULL: random */, char ***dropped, size_t *n, tl_error *err);
+
+/** Tell others that partitions are complete, as partition.mark-done-action says: a file _SUCCESS in their folders. Each spec names all
+    partition columns. */
+tl_status tl_table_mark_done(tl_table *table, const tl_options *specs, size_t n, tl_error *err);
 
 /** A branch from a tag, or (`tag` NULL) an empty one with the table's schemas. */
 tl_status tl_table_create_branch(tl_table *table, const char *name, const char *tag, tl_error *err);

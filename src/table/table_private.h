@@ -465,6 +465,14 @@ tl_status tl_tag_files__before(tl_table *table, tl_tag_files *tags, int64_t id, 
 /** Manifests of the tags from `begin` (or the one before it) to `end` (exclusive). */
 tl_status tl_tag_files__add_manifests(tl_table *table, const tl_tag_files *tags, int64_t begin, int64_t end, tl_name_set *set, tl_error *err);
 
+/** A success file beside a tag, if tag.create-success-file says so; and its end with the tag. */
+tl_status tl_mark_done__tag(tl_table *table, const char *tag, tl_error *err);
+void tl_mark_done__forget_tag(tl_table *table, const char *tag);
+/** TL_E_UNSUPPORTED, TL_E_INVALID: partition.mark-done-action names what cannot be done here. */
+tl_status tl_mark_done__check(const tl_options *opts, tl_error *err);
+/** Marks the partitions that a batch wrote to, if partition.end-input-to-done says so. */
+tl_status tl_mark_done__batch(tl_table *table, const tl_commit_messages *messages, tl_error *err);
+
 /** Options of automatic tags fit together. */
 tl_status tl_tags__check_options(const tl_options *opts, tl_error *err);
 /** The tag after a batch, if tag.automatic-creation says so. */

@@ -193,7 +193,9 @@ tl_status tl_table_create_tag(tl_table *table, const char *name, int64_t snapsho
     tl_status status = tl_tag_publish(table->fs, &table->paths, name, snap, /* replace= */ false, err);
     if (status == TL_E_EXISTS)
         return tl_error_set(err, TL_E_EXISTS, "Tag '%s' already exists.", name);
-    return status != TL_OK || tagged ? status : check_alive(table, name, snap->id, err);
+    if (status == TL_OK && !tagged)
+        status = check_alive(table, name, snap->id, err);
+    return status == TL_OK ? tl_mark_done__tag(table, name, err) : status;
 }
 
 tl_status tl_table_first_since(tl_table *table, bool watermark, int64_t ms, tl_snapshot **out, tl_error *err)
@@ -322,6 +324,7 @@ tl_status tl_table_delete_tag(tl_table *table, const char *name, tl_error *err)
         return tl_nomem(err, "path");
     bool alive = false;
     TL_TRY(tl_fs_exists(table->fs, snapshot_path, &alive, err));
+    tl_mark_done__forget_tag(table, name);
     if (alive)
         return tl_fs_remove(table->fs, path, err);
     tl_tagged *tags = NULL;

@@ -607,6 +607,8 @@ static tl_status check_features(const validation *v, tl_error *err)
         return FAIL("Doesn't support streaming read the changes from overwrite when the primary keys are not defined. Please use "
                     "streaming-read-append-overwrite to enable the streaming read overwrite commit for append table.");
     TL_TRY(check_partition_expiry(v, err));
+    if (is_set(v, "partition.mark-done-action"))
+        TL_TRY(tl_mark_done__check(v->opts, err));
     if (is_set(v, "tag.automatic-creation"))
         TL_TRY(tl_tags__check_options(v->opts, err));
     TL_TRY(check_record_level(v, err));
