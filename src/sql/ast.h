@@ -100,7 +100,7 @@ typedef enum tl_ast_kind {
     AST_PRIMARY_KEY, /* kid[0] LIST of IDs; NULL in a column */
     AST_LIKE, /* kid[0] NAME, kid[1] LIST of IDs "INCLUDING OPTIONS" … */
     AST_CREATE_VIEW, /* kid[0] NAME, kid[1] column IDs, kid[2] comment, kid[3] QUERY; text: the query's text; flags as a table */
-    AST_CREATE_FUNCTION,
+    AST_CREATE_FUNCTION, /* kid[0] NAME, kid[1] class STRING; flags: AST_F_IF: refused, there is no JVM */
     AST_DROP, /* text "CATALOG", "DATABASE", "TABLE", "VIEW", "FUNCTION"; kid[0] NAME; flags: AST_F_IF, AST_F_CASCADE, AST_F_TEMPORARY */
     AST_USE,  /* text "CATALOG" or "DATABASE" or "MODULES"; kid[0] NAME */
     AST_SHOW, /* text "TABLES", "CREATE TABLE", …; kid[0] NAME (FROM/IN), kid[1] LIKE pattern, kid[2] of PARTITIONS: OPTIONs; flags: AST_F_NOT */

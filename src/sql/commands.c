@@ -456,6 +456,10 @@ tl_status tl_sql__run_command(tl_sql_session *session, tl_sql_stmt_impl *stmt, t
         return tl_sql__create_view(b, ast);
     case AST_DROP:
         return tl_sql__drop(b, ast);
+    case AST_CREATE_FUNCTION:
+        return tl_error_set(err, TL_E_UNSUPPORTED, "line %d:%d: function '%s': functions of one's own are Java classes ('%s'), which are not run here; "
+                                                   "an expression of built-in functions can stand in a view",
+                            (int)ast->line, (int)ast->position, tl_ast_last_name(ast->kid[0]), ast->kid[1]->text);
     case AST_USE:
         return run_use(b, ast);
     case AST_SHOW:

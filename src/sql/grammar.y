@@ -627,6 +627,10 @@ cascade_opt(A) ::= CASCADE. { A = AST_F_CASCADE; }
 statement(A) ::= DROP(T) temporary_opt(F) drop_kind(K) if_exists(G) name(N) cascade_opt(C). { A = NODE(AST_DROP, T, .text = K, .flags = F | G | C, .kid = {N}); }
 
 statement(A) ::= DROP(T) function_scope FUNCTION if_exists(G) name(N). { A = NODE(AST_DROP, T, .text = "FUNCTION", .flags = G, .kid = {N}); }
+statement(A) ::= CREATE(T) function_scope FUNCTION if_not_exists(G) name(N) AS string(S) language_opt.
+    { A = NODE(AST_CREATE_FUNCTION, T, .flags = G, .kid = {N, S}); }
+language_opt ::= .
+language_opt ::= ID ID.
 function_scope ::= .
 function_scope ::= TEMPORARY.
 function_scope ::= TEMPORARY SYSTEM.
@@ -673,6 +677,7 @@ statement(A) ::= describe(T) DATABASE extended_opt name(N). { A = NODE(AST_DESCR
 extended_opt(A) ::= . { A = 0; }
 extended_opt(A) ::= EXTENDED. { A = AST_F_ALL; }
 statement(A) ::= EXPLAIN(T) explain_mode statement(S). { A = NODE(AST_EXPLAIN, T, .kid = {S}); }
+statement(A) ::= EXPLAIN(T) explain_mode STATEMENT(S) SET BEGIN inserts(L) END. { A = NODE(AST_EXPLAIN, T, .kid = {NODE(AST_STATEMENT_SET, S, .kid = {L})}); }
 explain_mode ::= .
 explain_mode ::= PLAN FOR.
 explain_mode ::= explain_details.

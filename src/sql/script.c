@@ -1,7 +1,7 @@
 /*
  * Scripts: variables, and the split into statements.
  *
- * `;` ends a statement outside strings, quoted names, comments and statement sets (EXECUTE STATEMENT SET BEGIN … END and
+ * `;` ends a statement outside strings, quoted names, comments and statement sets (EXECUTE or EXPLAIN STATEMENT SET BEGIN … END and
  * BEGIN STATEMENT SET; … END). A set ends at the END that begins a statement of it: END inside is CASE's.
  */
 #include <strings.h>
@@ -131,13 +131,27 @@ static bool starts_with_words(const char *p, const char *end, const char *const 
     return true;
 }
 
+/** EXPLAIN, what it is to show (CHANGELOG_MODE, …), and a statement set. */
+static bool explains_set(const char *p, const char *end)
+{
+    static const char *const explain[] = {"EXPLAIN", NULL}, *const set[] = {"STATEMENT", "SET", "BEGIN", NULL};
+    bool open = false, found = false;
+    if (!starts_with_words(p, end, explain))
+        return false;
+    for (int words = 0; words < 12 && !found && (p = skip_blank(p, end, &open)) < end && *p != ';'; words++) {
+        p = skip_token(p, end, &open);
+        found = starts_with_words(p, end, set);
+    }
+    return found;
+}
+
 /** The `;` that ends the statement at `p`, or `end`. *open: a string, comment, name or statement set is not closed. */
 static const char *find_end(const char *p, const char *end, bool *open)
 {
     static const char *const execute[] = {"EXECUTE", "STATEMENT", "SET", "BEGIN", NULL};
     static const char *const begin[] = {"BEGIN", "STATEMENT", "SET", NULL};
     bool is_begin = starts_with_words(p, end, begin);
-    bool in_set = is_begin || starts_with_words(p, end, execute);
+    bool in_set = is_begin || starts_with_words(p, end, execute) || explains_set(p, end);
     bool unclosed = false, at_start = false, saw_begin = false;
     while ((p = skip_blank(p, end, &unclosed)) < end) {
         if (*p == ';' && !in_set)

@@ -254,7 +254,8 @@ static void scripts_split_at_the_right_semicolons(void **state)
 {
     (void)state;
     const char *text = "-- a; comment\nSET 'a' = 'x;y';;\n/* b; */ SELECT `c;d`, 'it''s;' FROM t -- e;\n;\n"
-                       "EXECUTE STATEMENT SET BEGIN\nINSERT INTO a SELECT CASE WHEN b THEN 1 END FROM c;\nEND;\nSELECT ${N}";
+                       "EXECUTE STATEMENT SET BEGIN\nINSERT INTO a SELECT CASE WHEN b THEN 1 END FROM c;\nEND;\nSELECT ${N};"
+                       "EXPLAIN ESTIMATED_COST, CHANGELOG_MODE STATEMENT SET BEGIN INSERT INTO a SELECT 1; END; SELECT 8";
     tl_options vars = {0};
     tl_error err = {0};
     tl_sql_script *script;
@@ -265,7 +266,7 @@ static void scripts_split_at_the_right_semicolons(void **state)
     static const struct {
         const char *start;
         int32_t line;
-    } wanted[] = {{"SET 'a' = 'x;y'", 2}, {"SELECT `c;d`, 'it''s;' FROM t", 3}, {"EXECUTE STATEMENT SET BEGIN", 5}, {"SELECT 7", 8}};
+    } wanted[] = {{"SET 'a' = 'x;y'", 2}, {"SELECT `c;d`, 'it''s;' FROM t", 3}, {"EXECUTE STATEMENT SET BEGIN", 5}, {"SELECT 7", 8}, {"EXPLAIN ESTIMATED_COST, CHANGELOG_MODE STATEMENT SET BEGIN INSERT INTO a SELECT 1; END", 8}, {"SELECT 8", 8}};
     for (size_t i = 0; i < TL_ARRAY_LEN(wanted); i++) {
         const char *statement;
         int32_t line;
