@@ -68,6 +68,20 @@ typedef struct tl_merge_into_spec {
 /** CALL sys.merge_into: one commit. Texts are NULL where the call has none. */
 tl_status tl_sql__merge_into(tl_binder *b, const tl_ast *at, const tl_merge_into_spec *spec);
 
+/* migrate.c */
+typedef struct tl_clone_call {
+    const char *db, *table, *from_conf; /* NULL: all of them; the session's catalog */
+    const char *to_db, *to_table, *to_conf;
+    const char *included, *excluded; /* lists of DB.TABLE; NULL: none */
+    bool meta_only, skip_existing;
+} tl_clone_call;
+/** CALL sys.clone; `catalog` is the procedure's. */
+tl_status tl_sql__clone(tl_binder *b, const tl_ast *at, const char *catalog, const tl_clone_call *call);
+/** CALL sys.migrate_table: the files of a folder become those of an append table, as they are. `options`: of a table that is
+    made. */
+tl_status tl_sql__migrate_table(tl_binder *b, const tl_ast *at, const char *catalog, const char *connector, const char *source, const char *target,
+                                const tl_options *options);
+
 /* procedures.c */
 tl_status tl_sql__call_procedure(tl_binder *b, const tl_ast *ast, tl_reader **out);
 const char *tl_sql__procedure_name(size_t i);

@@ -14,6 +14,7 @@
 typedef struct call {
     tl_binder *b;
     const tl_ast *ast;
+    const char *catalog; /* of the procedure */
     const char *args[ARGS_MAX]; /* text; NULL: not given */
     tl_options options;         /* of the table, for this call */
     tl_sql_table *table;
@@ -417,9 +418,43 @@ static tl_status merge_into(call *c)
     return tl_sql__merge_into(c->b, c->ast, &spec);
 }
 
+static bool is_true(const char *text)
+{
+    return text != NULL && strcasecmp(text, "true") == 0;
+}
+
+static tl_status clone_tables(call *c)
+{
+    static const char *const missing[] = {[7] = "where", [10] = "prefer_file_format"};
+    for (size_t i = 7; i <= 10; i += 3)
+        if (c->args[i] != NULL)
+            return BIND_ERROR(c->b, c->ast, "clone with '%s' is not supported", missing[i]);
+    if (c->args[11] != NULL && strcasecmp(c->args[11], "paimon") != 0)
+        return BIND_ERROR(c->b, c->ast, "clone from '%s' is not supported: clone_from => 'paimon'", c->args[11]);
+    const tl_clone_call spec = {.db = c->args[0],
+                                .table = c->args[1],
+                                .from_conf = c->args[2],
+                                .to_db = c->args[3],
+                                .to_table = c->args[4],
+                                .to_conf = c->args[5],
+                                .included = c->args[8],
+                                .excluded = c->args[9],
+                                .meta_only = is_true(c->args[12]),
+                                .skip_existing = c->args[13] != NULL && !is_true(c->args[13])};
+    return tl_sql__clone(c->b, c->ast, c->catalog, &spec);
+}
+
+static tl_status migrate_table(call *c)
+{
+    TL_TRY(required(c, 0, "connector"));
+    TL_TRY(required(c, 1, "source_table"));
+    TL_TRY(required(c, 2, "target_table"));
+    return tl_sql__migrate_table(c->b, c->ast, c->catalog, c->args[0], c->args[1], c->args[2], &c->options);
+}
+
 static const struct procedure {
     const char *name;
-    const char *args[ARGS_MAX]; /* the first is the table; KEY behind NAME=: it sets that option of the table; options: a list of them */
+    const char *args[ARGS_MAX]; /* the first is the table unless it has another name; KEY behind NAME=: it sets that option of the table; options: a list of them */
     tl_status (*run)(call *c);
 } procedures[] = {
     {"create_tag", {"table", "tag", "snapshot_id", "time_retained"}, create_tag},
@@ -435,6 +470,11 @@ static const struct procedure {
     {"delete_branch", {"table", "branch"}, delete_branch},
     {"rename_branch", {"table", "from_branch", "to_branch"}, rename_branch},
     {"fast_forward", {"table", "branch"}, fast_forward},
+    {"clone",
+     {"database", "table", "catalog_conf", "target_database", "target_table", "target_catalog_conf", "parallelism", "where", "included_tables",
+      "excluded_tables", "prefer_file_format", "clone_from", "meta_only", "clone_if_exists"},
+     clone_tables},
+    {"migrate_table", {"connector", "source_table", "target_table", "options", "parallelism", "delete_origin"}, migrate_table},
     {"compact",
      {"table", "partitions", "order_strategy", "order_by", "options", "where", "partition_idle_time", "compact_strategy"},
      compact},
@@ -471,9 +511,7 @@ static const struct {
     {"rewrite_file_index", "a full compaction writes the indexes of the files it rewrites"},
     {"remove_unexisting_files", "'tidelake fsck' tells of files that are missing"},
     {"remove_unexisting_manifests", "'tidelake fsck' tells of files that are missing"},
-    {"clone", "use the command 'tidelake clone'"},
     {"copy_files", "use the command 'tidelake clone'"},
-    {"migrate_table", "there is no metastore; the command 'tidelake import' takes folders of files"},
     {"migrate_database", "there is no metastore; the command 'tidelake import' takes folders of files"},
     {"repair", "there is no metastore; 'tidelake fsck --repair' mends a table"},
     {"query_service", "it needs a cluster"},
@@ -560,6 +598,11 @@ static tl_status bind_options(call *c, const struct procedure *p)
     return TL_OK;
 }
 
+static bool takes_table(const struct procedure *p)
+{
+    return strcmp(p->args[0], "table") == 0 || strcmp(p->args[0], "target_table") == 0;
+}
+
 static tl_status bind_arguments(call *c, const struct procedure *p)
 {
     tl_binder *b = c->b;
@@ -627,9 +670,9 @@ tl_status tl_sql__call_procedure(tl_binder *b, const tl_ast *ast, tl_reader **ou
         p++;
     if (p == procedures + TL_ARRAY_LEN(procedures))
         return unknown(b, ast, name);
-    call c = {.b = b, .ast = ast, .columns = {"result"}, .n_columns = 1, .none = "Success"};
+    call c = {.b = b, .ast = ast, .catalog = catalog, .columns = {"result"}, .n_columns = 1, .none = "Success"};
     tl_status status = bind_arguments(&c, p);
-    if (status == TL_OK)
+    if (status == TL_OK && takes_table(p))
         status = open_table(&c, catalog);
     if (status == TL_OK)
         status = tl_error_wrap(b->err, p->run(&c), "line %d:%d: CALL %s", (int)ast->line, (int)ast->position, name);
