@@ -18,7 +18,8 @@ tl_status tl_input__text_open(tidelake_input *in, text_input *text, tl_error *er
         return tl_error_set(err, TL_E_INVALID, "'%s' is a folder: give a file", in->path);
     if (!is_stdin && fseeko(text->file, 0, SEEK_END) == 0) {
         in->bytes_total = ftello(text->file);
-        rewind(text->file);
+        if (fseeko(text->file, 0, SEEK_SET) != 0)
+            return tl_error_errno(err, errno, "cannot go back to the start of '%s'", in->path);
     }
     text->line_end = "";
     text->builders = tl_calloc((size_t)in->type->n_fields + 1, sizeof(tl_builder *));

@@ -17,7 +17,8 @@ tl_status tl_error_errno(tl_error *err, int errnum, const char *fmt, ...) __attr
 tl_status tl_error_wrap(tl_error *err, tl_status status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* The same calls, in a form that shows the compiler what they return: else it takes every output that a failing callee left
-   unset for one that is used, and warns. */
+   unset for one that is used, and warns. (cppcheck cannot read it.) */
+#ifndef __cppcheck__
 #define tl_error_set(err, status, ...)                                                                                           \
     __extension__({                                                                                                              \
         const tl_status tl_set_status_ = (status);                                                                               \
@@ -31,6 +32,7 @@ tl_status tl_error_wrap(tl_error *err, tl_status status, const char *fmt, ...) _
             (void)tl_error_wrap((err), tl_wrap_status_, __VA_ARGS__);                                                            \
         tl_wrap_status_;                                                                                                         \
     })
+#endif
 
 /** The name of a status for messages and JSON: "not found", "corrupt", … Static storage. */
 const char *tl_status_name(tl_status status);

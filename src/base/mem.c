@@ -47,7 +47,9 @@ void *tl_calloc(size_t count, size_t bytes)
     if (!tl_mul_size(count, bytes, &total) || total > SMALL_BYTES)
         return calloc(count, bytes);
     void *block = malloc(total == 0 ? 1 : total);
-    return block == NULL ? NULL : memset(block, 0, total);
+    if (block != NULL)
+        memset(block, 0, total);
+    return block;
 }
 
 void *tl_realloc(void *ptr, size_t bytes)

@@ -461,7 +461,8 @@ static tl_status create_engine(tl_lsm_config *config, tl_error *err)
 /* A format that is not there is told at once, where it is known to be needed; files of others are met when they are opened. */
 static tl_status check_formats(tl_lsm_config *config, tl_error *err)
 {
-    for (int changelog = 0; changelog <= (config->n_keys > 0); changelog++) {
+    int kinds = config->n_keys > 0 ? 2 : 1; /* of files: data, and changelogs of what has keys */
+    for (int changelog = 0; changelog < kinds; changelog++) {
         const tl_lsm__file_options *options = NULL;
         tl_error reason = {TL_OK, 0, ""};
         tl_status status = tl_lsm__file_options_of(config, 0, changelog != 0, &options, &reason);

@@ -234,6 +234,7 @@ static tl_status reduce_numbers(merge_call *call, merge_column *col, tl_column *
     uint32_t overflowed = 0;
     col->overflowed = &overflowed;
     tl_status status = tl_merge__reduce_numbers(col, out);
+    col->overflowed = NULL;
     return status == TL_E_OVERFLOW ? name_key(call, overflowed, status) : status;
 }
 

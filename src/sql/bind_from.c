@@ -536,7 +536,7 @@ static tl_status bind_unnest(tl_binder *b, const tl_ast *ast, tl_join_kind join,
     tl_plan *input = left;
     TL_TRY(tl_bind__add_columns(b, &input, &array, 1, &column));
     int32_t added = input->type->n_fields - n_left;
-    size_t most = (size_t)(t->fields[0].type->n_fields + 3);
+    size_t most = (size_t)t->fields[0].type->n_fields + 3;
     const char **names = tl_arena_alloc(b->arena, most * sizeof *names);
     const tl_type **types = tl_arena_alloc(b->arena, most * sizeof *types);
     BIND_ALLOC(b, names);

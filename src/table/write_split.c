@@ -61,7 +61,7 @@ static tl_status group_by_bucket(grouping *g, const int32_t *buckets)
     int32_t least = TL_POSTPONE_BUCKET, most = 0;
     for (int64_t i = 0; i < g->n_rows; i++)
         most = TL_MAX(most, buckets[i]);
-    TL_CLEANUP(tl_freep) uint32_t *of_bucket = tl_calloc((size_t)(most - least + 1), sizeof *of_bucket); /* group + 1 */
+    TL_CLEANUP(tl_freep) uint32_t *of_bucket = tl_calloc((size_t)((int64_t)most - least + 1), sizeof *of_bucket); /* group + 1 */
     if (of_bucket == NULL)
         return TL_E_NOMEM;
     for (int64_t i = 0; i < g->n_rows; i++) {

@@ -34,7 +34,7 @@ static tl_status add_literal(tl_jformat *f, const void *text, size_t bytes, tl_e
     tl_jitem *last = f->n_items > 0 ? &f->items[f->n_items - 1] : NULL;
     if (tl_buf_append(&f->literals, text, bytes) != TL_OK)
         return tl_nomem(err, "date pattern");
-    if (last != NULL && last->letter == TL_JFORMAT_LITERAL && (size_t)(last->from + last->len) == f->literals.len - bytes) {
+    if (last != NULL && last->letter == TL_JFORMAT_LITERAL && (size_t)last->from + (size_t)last->len == f->literals.len - bytes) {
         last->len += (int32_t)bytes;
         return TL_OK;
     }

@@ -272,15 +272,14 @@ static bool parse_offset(const char *name, int32_t *out)
         return true;
     }
     int sign = *name == '+' ? 1 : *name == '-' ? -1 : 0, hours = 0, minutes = 0, used = 0;
-    if (sign == 0)
+    if (sign == 0 || strspn(name + 1, "0123456789:") != strlen(name + 1))
         return false;
     name++;
-    size_t n = strlen(name);
-    if (n == 4 && strchr(name, ':') == NULL)
-        used = sscanf(name, "%2d%2d", &hours, &minutes);
-    else
-        used = sscanf(name, "%d:%d", &hours, &minutes);
-    if (used < 1 || hours < 0 || hours > 18 || minutes < 0 || minutes > 59 || strspn(name, "0123456789:") != n)
+    int n = (int)strlen(name);
+    if (sscanf(name, "%2d:%2d%n", &hours, &minutes, &used) != 2 && (n != 4 || sscanf(name, "%2d%2d%n", &hours, &minutes, &used) != 2) &&
+        sscanf(name, "%2d%n", &hours, &used) != 1)
+        return false;
+    if (used != n || hours > 18 || minutes > 59)
         return false;
     *out = sign * (hours * 3600 + minutes * 60);
     return true;
