@@ -11,12 +11,15 @@
 #define COLUMNS_MAX 8
 #define POOL 6
 
-typedef enum law_engine { LAW_APPEND, LAW_DEDUPLICATE, LAW_PARTIAL_UPDATE, LAW_AGGREGATION, LAW_ENGINES } law_engine;
+typedef enum law_engine { LAW_APPEND, LAW_DEDUPLICATE, LAW_PARTIAL_UPDATE, LAW_AGGREGATION, LAW_FIRST_ROW, LAW_ENGINES } law_engine;
+/* What a column was before the schema changed. */
+typedef enum law_past { PAST_SAME, PAST_MISSING, PAST_NARROW, PAST_RENAMED } law_past;
 
 typedef struct law_case {
     uint64_t seed;
     law_engine engine;
     int n_keys; /* the first columns; 0: an append table */
+    int n_first; /* columns before the values */
     bool partitioned; /* by the first column */
     bool by_sequence; /* the last column is the sequence field */
     char columns[1024];
@@ -24,6 +27,13 @@ typedef struct law_case {
     char options[2048]; /* those that decide on the content */
     const tl_type *type;
     tl_batch *history; /* rows with their kinds, in order */
+    /* A history in which the schema changes: rows before `changed_at` can be written to a table of the early columns, which is
+       altered then. What they did not have is NULL in `history`. 0: it does not change. */
+    int64_t changed_at;
+    law_past past[COLUMNS_MAX];
+    char early_columns[1024];
+    const tl_type *early_type;
+    tl_batch *early;
 } law_case;
 
 static inline uint64_t below(uint64_t *rng, uint64_t n)
@@ -39,8 +49,30 @@ static inline void add_option(char *options, size_t cap, const char *key, const 
     snprintf(options + len, cap - len, "%s%s=%s", len > 0 ? "," : "", key, value);
 }
 
+static inline void add_column(char *columns, size_t cap, const char *name, const char *type)
+{
+    size_t len = strlen(columns);
+    snprintf(columns + len, cap - len, "%s%s %s", len > 0 ? ", " : "", name, type);
+}
+
+/* A value column in both schemas. The function of an aggregate is an option of the column's name, so it cannot come later. */
+static inline void add_values(law_case *c, int i, const char *type, bool changes, uint64_t *rng)
+{
+    char name[16], early_name[16];
+    law_past past = changes ? (law_past)below(rng, 4) : PAST_SAME;
+    bool fits = past == PAST_NARROW ? strcmp(type, "BIGINT") == 0 : c->engine != LAW_AGGREGATION && !(c->n_keys == 0 && i == 0);
+    if (!fits)
+        past = PAST_SAME;
+    snprintf(name, sizeof name, "v%d", i);
+    snprintf(early_name, sizeof early_name, "%s%d", past == PAST_RENAMED ? "was" : "v", i);
+    c->past[c->n_first + i] = past;
+    add_column(c->columns, sizeof c->columns, name, type);
+    if (past != PAST_MISSING)
+        add_column(c->early_columns, sizeof c->early_columns, early_name, past == PAST_NARROW ? "INT" : type);
+}
+
 /* A value column's type, and for aggregation a function that gives the same in any grouping. */
-static inline void add_value_column(law_case *c, int i, uint64_t *rng)
+static inline void add_value_column(law_case *c, int i, bool changes, uint64_t *rng)
 {
     static const char *const types[] = {"INT",    "BIGINT", "STRING",          "DOUBLE",       "DECIMAL(10, 2)", "DATE",
                                         "TIMESTAMP(3)", "TIMESTAMP(9)", "BOOLEAN", "BYTES", "CHAR(4)", "FLOAT", "DECIMAL(25, 3)", "TIME(3)", "SMALLINT"};
@@ -50,18 +82,17 @@ static inline void add_value_column(law_case *c, int i, uint64_t *rng)
     } aggregates[] = {{"BIGINT", "sum"},         {"STRING", "max"}, {"INT", "min"},          {"DOUBLE", "last_value"}, {"STRING", "last_non_null_value"},
                       {"DATE", "first_value"},   {"INT", "sum"},    {"BOOLEAN", "bool_or"}, {"BOOLEAN", "bool_and"},  {"DECIMAL(20, 2)", "sum"},
                       {"TIMESTAMP(3)", "max"},   {"STRING", "first_non_null_value"}};
-    size_t len = strlen(c->columns);
     if (c->engine == LAW_AGGREGATION) {
         size_t k = below(rng, TL_ARRAY_LEN(aggregates));
         /* A merged row has one sequence number, but what is first or not NULL in it may be of another row. */
         while (c->by_sequence && (strstr(aggregates[k].function, "first") != NULL || strstr(aggregates[k].function, "non_null") != NULL))
             k = below(rng, TL_ARRAY_LEN(aggregates));
         char key[64];
-        snprintf(c->columns + len, sizeof c->columns - len, ", v%d %s", i, aggregates[k].type);
+        add_values(c, i, aggregates[k].type, changes, rng);
         snprintf(key, sizeof key, "fields.v%d.aggregate-function", i);
         add_option(c->options, sizeof c->options, key, aggregates[k].function);
     } else {
-        snprintf(c->columns + len, sizeof c->columns - len, ", v%d %s", i, below(rng, 5) == 0 ? PICK(rng, nested) : PICK(rng, types));
+        add_values(c, i, below(rng, 5) == 0 ? PICK(rng, nested) : PICK(rng, types), changes, rng);
     }
 }
 
@@ -70,7 +101,7 @@ static inline void make_schema(law_case *c, uint64_t *rng)
     static const char *const key_types[] = {"INT", "BIGINT", "STRING", "DATE", "DECIMAL(10, 2)", "TIMESTAMP(3)", "BOOLEAN", "SMALLINT", "DECIMAL(30, 4)",
                                             "VARCHAR(5)"};
     static const char *const partition_types[] = {"INT", "STRING", "BOOLEAN"};
-    static const char *const engines[] = {"", "deduplicate", "partial-update", "aggregation"};
+    static const char *const engines[] = {"", "deduplicate", "partial-update", "aggregation", "first-row"};
     c->engine = (law_engine)below(rng, LAW_ENGINES);
     c->partitioned = below(rng, 3) == 0;
     c->n_keys = c->engine == LAW_APPEND ? 0 : 1 + (int)below(rng, 2) + c->partitioned;
@@ -87,17 +118,23 @@ static inline void make_schema(law_case *c, uint64_t *rng)
     if (c->engine > LAW_DEDUPLICATE || (c->engine == LAW_DEDUPLICATE && below(rng, 2) == 0))
         add_option(c->options, sizeof c->options, "merge-engine", engines[c->engine]);
     c->by_sequence = (c->engine == LAW_DEDUPLICATE || c->engine == LAW_AGGREGATION) && below(rng, 3) == 0;
+    c->n_first = TL_MAX(first_columns, 1);
+    snprintf(c->early_columns, sizeof c->early_columns, "%s", c->columns);
+    bool changes = below(rng, 3) == 0;
     for (int i = 0, n = 1 + (int)below(rng, 3); i < n; i++)
-        add_value_column(c, i, rng);
+        add_value_column(c, i, changes, rng);
+    c->changed_at = changes; /* where, make_history() will say */
     if (c->by_sequence) {
-        size_t len = strlen(c->columns);
-        snprintf(c->columns + len, sizeof c->columns - len, ", s INT");
+        add_column(c->columns, sizeof c->columns, "s", "INT");
+        add_column(c->early_columns, sizeof c->early_columns, "s", "INT");
         /* Not descending: the reference sorts so between files only, ascending within a commit (fixture sequence-descending, merge/order.c). */
         add_option(c->options, sizeof c->options, "sequence.field", "s");
     }
     char text[1200];
     snprintf(text, sizeof text, "ROW<%s> NOT NULL", c->columns);
     c->type = test_type(text);
+    snprintf(text, sizeof text, "ROW<%s> NOT NULL", c->early_columns);
+    c->early_type = test_type(text);
 }
 
 /* Any value that all formats hold: within precision and length, and no time in the second before 1970, which ORC cannot tell. */
@@ -148,6 +185,59 @@ static inline tl_column *make_column(const law_case *c, int i, int64_t n, uint64
     return out;
 }
 
+/* A column as it is after the change, and as it was: rows before have no value of a column that came later, and small ones in what
+ * was narrow. */
+static inline void make_past(law_case *c, int i, int early_at)
+{
+    tl_column **now = &c->history->cols[i], *was = NULL, *is = NULL;
+    tl_builder *early = NULL, *late = NULL;
+    tl_error err;
+    if (c->past[i] == PAST_SAME || c->past[i] == PAST_RENAMED) {
+        c->early->cols[early_at] = tl_column_ref(*now);
+        return;
+    }
+    assert_ok(tl_builder_create(c->type->fields[i].type, &late, &err), &err);
+    if (c->past[i] == PAST_NARROW)
+        assert_ok(tl_builder_create(c->early_type->fields[early_at].type, &early, &err), &err);
+    for (int64_t r = 0; r < c->history->n_rows; r++) {
+        bool before = r < c->changed_at, null = tl_col_is_null(*now, r) || (before && early == NULL);
+        int64_t small = early == NULL || null ? 0 : tl_col_i64(*now, r) % 1000;
+        if (null)
+            assert_int_equal(tl_builder_null(late), TL_OK);
+        else if (before)
+            assert_int_equal(tl_builder_int(late, small), TL_OK);
+        else
+            assert_int_equal(tl_builder_copy(late, *now, r), TL_OK);
+        if (early != NULL)
+            assert_int_equal(null ? tl_builder_null(early) : tl_builder_int(early, small), TL_OK);
+    }
+    assert_ok(tl_builder_finish(late, &is, &err), &err);
+    if (early != NULL) {
+        assert_ok(tl_builder_finish(early, &was, &err), &err);
+        c->early->cols[early_at] = was;
+    }
+    tl_builder_free(early);
+    tl_builder_free(late);
+    tl_column_unref(*now);
+    *now = is;
+}
+
+static inline void make_early(law_case *c, uint64_t *rng)
+{
+    tl_error err;
+    int64_t n = c->history->n_rows;
+    if (c->changed_at == 0)
+        return;
+    c->changed_at = 1 + (int64_t)below(rng, (uint64_t)n);
+    assert_ok(tl_batch_create(c->early_type, n, &c->early, &err), &err);
+    for (int i = 0, at = 0; i < c->type->n_fields; i++) {
+        make_past(c, i, at);
+        at += c->past[i] != PAST_MISSING;
+    }
+    c->early->row_kind = tl_alloc((size_t)n);
+    memcpy(c->early->row_kind, c->history->row_kind, (size_t)n);
+}
+
 static inline void make_history(law_case *c, uint64_t *rng)
 {
     static const uint8_t kinds[] = {TL_KIND_INSERT, TL_KIND_INSERT, TL_KIND_INSERT, TL_KIND_UPDATE_AFTER, TL_KIND_UPDATE_BEFORE, TL_KIND_DELETE};
@@ -161,6 +251,7 @@ static inline void make_history(law_case *c, uint64_t *rng)
      * new row then. So it is in the reference. */
     for (int64_t i = 0; c->engine == LAW_DEDUPLICATE && !c->by_sequence && i < n; i++)
         c->history->row_kind[i] = PICK(rng, kinds);
+    make_early(c, rng);
 }
 
 static inline void case_init(law_case *c, uint64_t seed)
@@ -174,7 +265,9 @@ static inline void case_init(law_case *c, uint64_t seed)
 static inline void case_deinit(law_case *c)
 {
     tl_batch_free(c->history);
+    tl_batch_free(c->early);
     tl_type_unref(c->type);
+    tl_type_unref(c->early_type);
 }
 
 /* Whether a kind of file index can hold values of the type. */
@@ -217,7 +310,7 @@ static inline void how_to_store(const law_case *c, char *options, size_t cap, ui
 {
     static const char *const formats[] = {"parquet", "orc", "avro"}, *const stats[] = {"none", "counts", "truncate(4)", "full"},
                       *const sizes[] = {"1 kb", "4 kb", "128 mb"}, *const buckets[] = {"1", "2", "3"}, *const triggers[] = {"2", "3", "5"},
-                      *const manifests[] = {"2", "30"};
+                      *const manifests[] = {"2", "30"}, *const rows_of_bucket[] = {"1", "3", "50"};
     bool has_time_9 = strstr(c->columns, "TIMESTAMP(9)") != NULL;
     snprintf(options, cap, "%s", c->options);
     add_option(options, cap, "file.format", formats[below(rng, has_time_9 ? 2 : 3)]);
@@ -232,7 +325,16 @@ static inline void how_to_store(const law_case *c, char *options, size_t cap, ui
         add_option(options, cap, "compaction.min.file-num", "2");
         return;
     }
-    add_option(options, cap, "bucket", PICK(rng, buckets));
+    if (c->n_keys > 0 && c->engine != LAW_FIRST_ROW && below(rng, 4) == 0) {
+        add_option(options, cap, "deletion-vectors.enabled", "true");
+        add_option(options, cap, "deletion-vectors.bitmap64", below(rng, 2) == 0 ? "true" : "false");
+    }
+    if (c->n_keys > 0 && below(rng, 5) == 0) {
+        add_option(options, cap, "bucket", "-1");
+        add_option(options, cap, "dynamic-bucket.target-row-num", PICK(rng, rows_of_bucket));
+    } else {
+        add_option(options, cap, "bucket", PICK(rng, buckets));
+    }
     if (c->n_keys == 0)
         add_option(options, cap, "bucket-key", c->partitioned ? "v0" : "k0");
     else

@@ -34,6 +34,9 @@ typedef struct way {
     char options[2048];
     const char *producer; /* NULL: none */
     bool write_only;
+    bool late;  /* rows are seen when they have been compacted only: first-row and deletion vectors */
+    bool early; /* the table has the early columns still */
+    int64_t last_early; /* the last snapshot of that time */
     lake l;
     tl_table *table;
     int64_t identifier;
@@ -57,13 +60,13 @@ static tl_status commit_some(way *w, const uint32_t *idx, int64_t n, tl_error *e
     for (int64_t from = 0; status == TL_OK && from < n;) {
         int64_t step = 1 + (int64_t)below(&w->rng, (uint64_t)(n - from));
         tl_batch *part = NULL;
-        status = tl_batch_gather(w->c->history, idx + from, step, &part, err);
+        status = tl_batch_gather(w->early ? w->c->early : w->c->history, idx + from, step, &part, err);
         if (status == TL_OK)
             status = tl_table_writer_write(writer, part, err);
         tl_batch_free(part);
         from += step;
     }
-    if (status == TL_OK && below(&w->rng, 4) == 0 && !w->write_only && strstr(w->options, "bucket=-1") == NULL)
+    if (status == TL_OK && below(&w->rng, 4) == 0 && !w->write_only && (w->c->n_keys > 0 || strstr(w->options, "bucket=-1") == NULL))
         status = tl_table_writer_compact(writer, /* full= */ below(&w->rng, 2) == 0, err);
     if (status == TL_OK)
         status = tl_table_writer_prepare(writer, /* wait_compaction= */ true, &messages, err);
@@ -89,29 +92,68 @@ static tl_status note(way *w, bool compacted, tl_error *err)
 {
     int64_t id = latest_id(w);
     bool lookup = w->producer != NULL && strcmp(w->producer, "lookup") == 0, input = w->producer != NULL && strcmp(w->producer, "input") == 0;
-    if (id <= 0 || id >= SNAPSHOTS_MAX)
+    if (id <= w->last_early || id >= SNAPSHOTS_MAX)
         return TL_OK;
     free(w->contents[id]);
     w->contents[id] = NULL;
-    w->told[id] = w->c->n_keys == 0 || input || (w->producer != NULL && compacted) || (lookup && !w->write_only);
+    w->told[id] = w->c->n_keys == 0 || (input && (!w->late || !w->write_only)) || (w->producer != NULL && compacted) || (lookup && !w->write_only);
     return try_read(w->table, NULL, false, NULL, &w->contents[id], err);
+}
+
+/* From the early columns to those of the case. What was told before has other columns, so it is not compared. */
+static tl_status change_schema(way *w, tl_error *err)
+{
+    tl_alter changes[COLUMNS_MAX];
+    char early_names[COLUMNS_MAX][16];
+    size_t n = 0;
+    const law_case *c = w->c;
+    for (int i = 0; i < c->type->n_fields; i++) {
+        const tl_field *field = &c->type->fields[i];
+        snprintf(early_names[i], sizeof early_names[i], "was%s", field->name + 1);
+        if (c->past[i] == PAST_MISSING)
+            changes[n++] = (tl_alter){.kind = TL_ALTER_ADD_COLUMN, .name = field->name, .type = field->type, .after = c->type->fields[i - 1].name};
+        else if (c->past[i] == PAST_NARROW)
+            changes[n++] = (tl_alter){.kind = TL_ALTER_COLUMN_TYPE, .name = field->name, .type = field->type};
+        else if (c->past[i] == PAST_RENAMED)
+            changes[n++] = (tl_alter){.kind = TL_ALTER_RENAME_COLUMN, .name = early_names[i], .value = field->name};
+    }
+    if (n > 0)
+        TL_TRY(tl_table_alter(w->l.catalog, "d", "t", changes, n, err));
+    tl_table_free(w->table);
+    w->table = open_table(&w->l, "t");
+    memset(w->told, 0, sizeof w->told);
+    w->last_early = latest_id(w);
+    w->early = false;
+    return TL_OK;
+}
+
+static tl_status compact_all(way *w, tl_error *err)
+{
+    tl_commit_result result = {0};
+    TL_TRY(tl_table_compact(w->table, NULL, /* full= */ true, NULL, &result, err));
+    return note(w, true, err);
 }
 
 static tl_status write_all(way *w, const uint32_t *rows, int64_t n, bool at_once, tl_error *err)
 {
+    int64_t n_early = 0;
+    while (w->early && n_early < n && rows[n_early] < w->c->changed_at)
+        n_early++;
     for (int64_t from = 0; from < n;) {
-        int64_t step = at_once ? n : 1 + (int64_t)below(&w->rng, below(&w->rng, 2) == 0 ? 4 : (uint64_t)(n - from));
-        step = TL_MIN(step, n - from);
+        if (w->early && from == n_early)
+            TL_TRY(change_schema(w, err));
+        int64_t left = (w->early ? n_early : n) - from;
+        int64_t step = at_once ? left : 1 + (int64_t)below(&w->rng, below(&w->rng, 2) == 0 ? 4 : (uint64_t)left);
+        step = TL_MIN(step, left);
         TL_TRY(commit_some(w, rows + from, step, err));
         TL_TRY(note(w, false, err));
         from += step;
-        if (!at_once && below(&w->rng, 4) == 0) {
-            tl_commit_result result = {0};
-            TL_TRY(tl_table_compact(w->table, NULL, /* full= */ true, NULL, &result, err));
-            TL_TRY(note(w, true, err));
-        }
+        if (!at_once && below(&w->rng, 4) == 0)
+            TL_TRY(compact_all(w, err));
     }
-    return TL_OK;
+    if (w->early)
+        TL_TRY(change_schema(w, err));
+    return w->late ? compact_all(w, err) : TL_OK;
 }
 
 /* ---- a changelog, replayed ---- */
@@ -422,7 +464,7 @@ static verdict check_soundness(way *w)
 static void choose_way(way *w, const law_case *c, uint64_t seed, bool plain)
 {
     static const char *const producers[] = {NULL, "lookup", "full-compaction", "input"};
-    *w = (way){.c = c, .rng = seed};
+    *w = (way){.c = c, .rng = seed, .early = !plain && c->changed_at > 0, .late = c->engine == LAW_FIRST_ROW};
     if (plain) {
         snprintf(w->options, sizeof w->options, "%s", c->options);
         add_option(w->options, sizeof w->options, "bucket", c->n_keys > 0 ? "1" : "-1");
@@ -433,8 +475,9 @@ static void choose_way(way *w, const law_case *c, uint64_t seed, bool plain)
     }
     how_to_store(c, w->options, sizeof w->options, &w->rng);
     w->write_only = strstr(w->options, "write-only=true") != NULL;
+    w->late |= strstr(w->options, "deletion-vectors.enabled=true") != NULL;
     if (c->n_keys > 0)
-        w->producer = producers[below(&w->rng, c->engine == LAW_DEDUPLICATE && !c->by_sequence ? 4 : 3)];
+        w->producer = producers[below(&w->rng, c->engine == LAW_FIRST_ROW ? 2 : c->engine == LAW_DEDUPLICATE && !c->by_sequence ? 4 : 3)];
     if (w->producer != NULL)
         add_option(w->options, sizeof w->options, "changelog-producer", w->producer);
     add_option(w->options, sizeof w->options, "snapshot.num-retained.min", "1000");
@@ -448,7 +491,7 @@ static verdict try_way(way *w, const uint32_t *rows, int64_t n, bool plain, char
     verdict v = NULL;
     *content = NULL;
     w->l = memory_lake();
-    tl_status status = try_create(&w->l, "t", w->c->columns, w->c->keys, w->c->partitioned ? "k0" : NULL, w->options, &err);
+    tl_status status = try_create(&w->l, "t", w->early ? w->c->early_columns : w->c->columns, w->c->keys, w->c->partitioned ? "k0" : NULL, w->options, &err);
     if (status == TL_E_UNSUPPORTED || status == TL_E_INVALID) { /* refused with its reason: the law does not speak of it */
         close_lake(&w->l);
         return NULL;
@@ -528,8 +571,13 @@ static void report(const law_case *c, const uint32_t *rows, int64_t n, const cha
     tl_buf buf = {0};
     assert_ok(tl_batch_gather(c->history, rows, n, &batch, &err), &err);
     assert_int_equal(tl_text_append_json_lines(&buf, batch, 0, n, /* kinds= */ true, false), TL_OK);
-    printf("columns: %s\nprimary key: %s%s\nrows:\n%.*s%s\n", c->columns, c->keys, c->partitioned ? ", partitioned by k0" : "", (int)buf.len,
-           (const char *)buf.data, what);
+    int64_t n_early = 0;
+    while (n_early < n && rows[n_early] < c->changed_at)
+        n_early++;
+    printf("columns: %s\nprimary key: %s%s\n", c->columns, c->keys, c->partitioned ? ", partitioned by k0" : "");
+    if (c->changed_at > 0)
+        printf("before row %lld: %s\n", (long long)n_early, c->early_columns);
+    printf("rows:\n%.*s%s\n", (int)buf.len, (const char *)buf.data, what);
     tl_buf_deinit(&buf);
     tl_batch_free(batch);
 }
