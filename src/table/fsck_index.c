@@ -69,6 +69,8 @@ tl_status tl_fsck__check_indexes(tl_fsck__check *c, const tl_snapshot *snap, con
     }
     for (size_t i = 0; i < indexes.n && status == TL_OK; i++)
         status = check_index(c, &indexes.items[i], &files, err);
+    if (status == TL_OK && snap->id == c->report->latest_snapshot) /* writers look at no other */
+        status = tl_fsck__check_hashes(c, &indexes, live, err);
     tl_map_deinit(&files);
     tl_index_entries_deinit(&indexes);
     return status;

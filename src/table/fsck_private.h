@@ -33,6 +33,8 @@ tl_status tl_fsck__failed(tl_fsck__check *c, tl_status status, const tl_error *c
 tl_status tl_fsck__check_size(tl_fsck__check *c, const char *path, const char *name, int64_t bytes, tl_error *err);
 /** The changelog of all snapshots leads from each state to the next, where it tells everything. */
 tl_status tl_fsck__check_changes(tl_fsck__check *c, tl_error *err);
+/** Of dynamic buckets: each key's hash is in the index of its bucket, and in no other of its partition. */
+tl_status tl_fsck__check_hashes(tl_fsck__check *c, const tl_index_entries *indexes, const tl_entries *live, tl_error *err);
 /** Index files of the snapshot, whose live data files are given. */
 tl_status tl_fsck__check_indexes(tl_fsck__check *c, const tl_snapshot *snap, const tl_entries *live, tl_error *err);
 

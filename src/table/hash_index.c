@@ -193,7 +193,7 @@ static tl_status need_bucket(partition_index *p, int32_t bucket)
 
 /* ---- loading ---- */
 
-static tl_status read_file(const tl_table *table, const tl_index_entry *e, tl_bytes *out, tl_error *err)
+tl_status tl_hash_index__read(const tl_table *table, const tl_index_entry *e, tl_bytes *out, tl_error *err)
 {
     const tl_index_file *f = e->file;
     TL_CLEANUP(tl_freep) char *path = tl_indexes__path(table, tl_bytes_view_of(e->partition), e->bucket, f->name, f->external_path);
@@ -216,7 +216,7 @@ static tl_status load_file(const tl_table *table, partition_index *p, const tl_i
     if (e->bucket < 0 || e->bucket >= MAX_BUCKETS)
         return tl_error_set(err, TL_E_CORRUPT, "hash index '%s' of bucket %d", e->file->name, e->bucket);
     tl_bytes file = {0};
-    tl_status status = read_file(table, e, &file, err);
+    tl_status status = tl_hash_index__read(table, e, &file, err);
     size_t n = file.len / 4;
     if (status == TL_OK && (need_bucket(p, e->bucket) != TL_OK || table_reserve(p, n) != TL_OK))
         status = tl_nomem(err, "hash index");

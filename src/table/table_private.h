@@ -398,6 +398,8 @@ void tl_indexes__remove(tl_table *table, tl_bytes_view partition, int32_t bucket
 tl_status tl_indexes__combine(const tl_table *table, const tl_index_entries *old, const tl_index_entries *changes, tl_index_entries *out,
                               tl_error *err);
 
+/** Bytes of a hash index file, four a hash, big-endian; TL_E_CORRUPT if they are not as many as recorded. tl_bytes_deinit(). */
+tl_status tl_hash_index__read(const tl_table *table, const tl_index_entry *e, tl_bytes *out, tl_error *err);
 /** Digest of the hash indexes of a partition (hash_index.c). */
 uint64_t tl_hash_index__digest(const tl_index_entries *indexes, tl_bytes_view partition);
 

@@ -222,6 +222,90 @@ static void a_damaged_manifest_is_found(void **state)
     close_lake(&l);
 }
 
+/* Two partitions with three buckets each, a key deleted: what is in an index without being in the table is right. */
+static lake dynamic_lake(void)
+{
+    lake l = memory_lake();
+    create(&l, "t", "p INT NOT NULL, k INT NOT NULL, v STRING", "p,k", "p", "bucket=-1,dynamic-bucket.target-row-num=2");
+    tl_table *table = open_table(&l, "t");
+    for (int p = 1; p <= 2; p++) {
+        char lines[400];
+        size_t len = 0;
+        for (int k = 1; k <= 6; k++)
+            len += (size_t)snprintf(lines + len, sizeof lines - len, "{'p':%d,'k':%d,'v':'a'}\n", p, k);
+        put(table, lines);
+    }
+    put(table, "{'p':1,'k':7,'v':'b'}\n{'_kind':'-D','p':1,'k':3,'v':'a'}");
+    put_as(table, NULL, TL_COMMIT_BATCH, "{'p':1,'k':1,'v':'c'}", /* full= */ true);
+    assert_sound(table);
+    tl_table_free(table);
+    return l;
+}
+
+static tl_index_entries indexes_of(tl_table *table)
+{
+    tl_index_entries indexes = {0};
+    tl_error err;
+    tl_snapshot *snap = latest_of(table);
+    assert_ok(tl_indexes__read(table, snap, &indexes, &err), &err);
+    tl_snapshot_free(snap);
+    return indexes;
+}
+
+static void replace_index(tl_table *table, const tl_index_entry *e, tl_bytes_view content)
+{
+    tl_error err;
+    char *path = tl_indexes__path(table, tl_bytes_view_of(e->partition), e->bucket, e->file->name, e->file->external_path);
+    assert_ok(tl_fs_publish(table->fs, path, content, true, &err), &err);
+    tl_free(path);
+}
+
+static void hash_indexes_that_do_not_fit_their_keys_are_found(void **state)
+{
+    (void)state;
+    lake l = dynamic_lake();
+    tl_error err;
+    tl_bytes hashes = {0};
+    tl_table *table = open_table(&l, "t");
+    tl_index_entries indexes = indexes_of(table);
+    const tl_index_entry *e = &indexes.items[0];
+    assert_ok(tl_hash_index__read(table, e, &hashes, &err), &err);
+    hashes.data[3] ^= 0x55; /* a key is not found any more */
+    replace_index(table, e, tl_bytes_view_of(hashes));
+    assert_problem(&l, "the hashes of 1 keys are not in the index of bucket");
+    assert_problem(&l, e->file->name);
+    hashes.data[3] ^= 0x55;
+    replace_index(table, e, tl_bytes_view_of(hashes));
+    assert_sound(table);
+    tl_bytes_deinit(&hashes);
+    tl_index_entries_deinit(&indexes);
+    tl_table_free(table);
+    close_lake(&l);
+}
+
+static void hashes_of_two_buckets_are_found(void **state)
+{
+    (void)state;
+    lake l = dynamic_lake();
+    tl_bytes hashes = {0};
+    tl_error err;
+    tl_table *table = open_table(&l, "t");
+    tl_index_entries indexes = indexes_of(table);
+    const tl_index_entry *a = &indexes.items[0], *b = NULL;
+    for (size_t i = 1; i < indexes.n; i++)
+        if (b == NULL && tl_bytes_equal(tl_bytes_view_of(indexes.items[i].partition), tl_bytes_view_of(a->partition)) &&
+            indexes.items[i].file->bytes == a->file->bytes)
+            b = &indexes.items[i];
+    assert_non_null(b);
+    assert_ok(tl_hash_index__read(table, a, &hashes, &err), &err);
+    replace_index(table, b, tl_bytes_view_of(hashes));
+    assert_problem(&l, "are in the indexes of two buckets");
+    tl_bytes_deinit(&hashes);
+    tl_index_entries_deinit(&indexes);
+    tl_table_free(table);
+    close_lake(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +315,8 @@ int main(void)
         cmocka_unit_test(lies_of_a_file_are_found),
         cmocka_unit_test(changes_that_are_not_told_are_found),
         cmocka_unit_test(a_damaged_manifest_is_found),
+        cmocka_unit_test(hash_indexes_that_do_not_fit_their_keys_are_found),
+        cmocka_unit_test(hashes_of_two_buckets_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
