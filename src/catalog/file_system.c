@@ -212,7 +212,8 @@ tl_status tl_catalog_create_database(tl_catalog *catalog, const char *db, bool i
     TL_TRY(is_folder(catalog->fs, path, &there, err));
     if (there)
         return if_not_exists ? TL_OK : tl_error_set(err, TL_E_EXISTS, "database '%s' exists already", db);
-    return tl_error_wrap(err, tl_fs_mkdirs(catalog->fs, path, err), "database '%s'", db);
+    TL_TRY(tl_error_wrap(err, tl_fs_mkdirs(catalog->fs, path, err), "database '%s'", db));
+    return tl_error_wrap(err, tl_fs_flush(catalog->fs, err), "database '%s'", db);
 }
 
 tl_status tl_catalog_drop_database(tl_catalog *catalog, const char *db, bool if_exists, bool cascade, tl_error *err)

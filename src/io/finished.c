@@ -3,6 +3,9 @@
  * them: waiting for the disk after each one costs a journal commit and a flush of the device a file. Here they wait together:
  * tl_fs_flush() starts the writing of all of them and then waits for all, several at a time, so that they share both.
  *
+ * A file that is on the disk is of no use if its name is not: POSIX promises the entry only after its folder was synced. So folders
+ * that got entries, of files and of new folders, wait here, too, and are synced with the files, each once a flush.
+ *
  * Every publication flushes first, so nothing that can be found by its name is ahead of what it refers to. A file whose sync
  * failed stays: every flush fails until it is removed, since the kernel tells of a lost page once only.
  */
@@ -18,11 +21,20 @@ typedef struct finished_file {
     tl_error error; /* of its sync */
 } finished_file;
 
+typedef struct waiting_folder {
+    tl_fs *fs;
+    char *path;
+    tl_status status;
+    tl_error error; /* of its sync */
+} waiting_folder;
+
 struct tl_finished {
     pthread_mutex_t flushing; /* held during a flush: whoever publishes meanwhile waits for the files of both. Before `lock` */
     pthread_mutex_t lock;     /* guards n, and the files from those on that a flush has begun with */
     finished_file files[FINISHED_MAX];
     size_t n;
+    waiting_folder *folders; /* that got entries since they were synced, each once; guarded by `lock` */
+    size_t n_folders;
     tl_pool *pool; /* guarded by `flushing`; NULL before the first flush of several files */
 };
 
@@ -37,6 +49,13 @@ tl_status tl_io__finished_create(tl_fs *fs, tl_error *err)
     return TL_OK;
 }
 
+static void free_folders(waiting_folder *folders, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        tl_free(folders[i].path);
+    tl_free(folders);
+}
+
 void tl_io__finished_free(tl_fs *fs)
 {
     tl_finished *finished = fs->finished;
@@ -45,6 +64,7 @@ void tl_io__finished_free(tl_fs *fs)
     fs->refs = (int)finished->n + 1; /* closing takes one each */
     for (size_t i = 0; i < finished->n; i++)
         (void)tl_file_close(finished->files[i].file, NULL); /* nothing was published that needs it */
+    free_folders(finished->folders, finished->n_folders);
     tl_pool_free(finished->pool);
     pthread_mutex_destroy(&finished->flushing);
     pthread_mutex_destroy(&finished->lock);
@@ -58,7 +78,45 @@ static tl_status sync_and_close(tl_file *file, tl_error *err)
     return status != TL_OK ? status : closed;
 }
 
+/* @locks finished->lock held. */
+static tl_status add_folder(tl_fs *fs, const char *dir, tl_error *err)
+{
+    tl_finished *finished = fs->finished;
+    for (size_t i = 0; i < finished->n_folders; i++)
+        if (strcmp(finished->folders[i].path, dir) == 0)
+            return TL_OK;
+    waiting_folder *grown = tl_realloc(finished->folders, (finished->n_folders + 1) * sizeof *grown);
+    if (grown == NULL)
+        return tl_nomem(err, dir);
+    finished->folders = grown;
+    char *path = tl_strdup(dir);
+    if (path == NULL)
+        return tl_nomem(err, dir);
+    grown[finished->n_folders++] = (waiting_folder){.fs = fs, .path = path};
+    return TL_OK;
+}
+
+tl_status tl_io__finished_entry(tl_fs *fs, const char *dir, tl_error *err)
+{
+    if (fs->finished == NULL)
+        return TL_OK;
+    pthread_mutex_lock(&fs->finished->lock);
+    tl_status status = add_folder(fs, dir, err);
+    pthread_mutex_unlock(&fs->finished->lock);
+    return status;
+}
+
 tl_status tl_file_finish(tl_file *file, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) char *dir = tl_io__parent(file->path);
+    tl_status status = dir == NULL ? tl_nomem(err, file->path) : tl_io__finished_entry(file->fs, dir, err);
+    if (status == TL_OK)
+        return tl_io__finish_unnamed(file, err);
+    (void)tl_file_close(file, NULL);
+    return status;
+}
+
+tl_status tl_io__finish_unnamed(tl_file *file, tl_error *err)
 {
     tl_fs *fs = file->fs;
     tl_finished *finished = fs->finished;
@@ -70,7 +128,7 @@ tl_status tl_file_finish(tl_file *file, tl_error *err)
         finished->files[finished->n++] = (finished_file){.file = file};
     pthread_mutex_unlock(&finished->lock);
     if (!takes)
-        return sync_and_close(file, err);
+        return sync_and_close(file, err); /* its name is for the flush */
     tl_fs_unref(fs); /* never the last: the caller has one */
     return TL_OK;
 }
@@ -86,27 +144,50 @@ static tl_status sync_one(void *arg, tl_error *err)
     return TL_OK;
 }
 
-/* @locks finished->flushing held. The pool is only for speed: without one the files are synced one after the other. */
-static void sync_all(tl_fs *fs, size_t n)
+static tl_status sync_folder(void *arg, tl_error *err)
+{
+    (void)err;
+    waiting_folder *f = arg;
+    f->status = f->fs->ops->sync_dir(f->fs, f->path, &f->error);
+    if (f->status == TL_E_NOT_FOUND) /* gone with all that was in it */
+        f->status = TL_OK;
+    return TL_OK;
+}
+
+/* @locks finished->flushing held. The pool is only for speed: without one, all is synced one after the other. */
+static void sync_all(tl_fs *fs, size_t n, waiting_folder *folders, size_t n_folders)
 {
     tl_finished *finished = fs->finished;
     finished_file *files = finished->files;
-    if (n > 1 && fs->ops->start_sync != NULL) {
+    size_t all = n + n_folders, started = 0;
+    if (all > 1 && fs->ops->start_sync != NULL) {
         for (size_t i = 0; i < n; i++)
             fs->ops->start_sync(files[i].file);
     }
-    if (n > 1 && fs->ops->sync_threads > 1 && finished->pool == NULL)
+    if (all > 1 && fs->ops->sync_threads > 1 && finished->pool == NULL)
         (void)tl_pool_create(fs->ops->sync_threads - 1, &finished->pool, NULL);
     tl_task_group *group = NULL;
-    size_t started = 0;
-    if (n > 1 && finished->pool != NULL && tl_task_group_create(finished->pool, &group, NULL) == TL_OK) {
+    if (all > 1 && finished->pool != NULL && tl_task_group_create(finished->pool, &group, NULL) == TL_OK) {
         while (started < n && tl_task_group_run(group, sync_one, &files[started], NULL) == TL_OK)
             started++;
-        (void)tl_task_group_wait(group, NULL); /* results are in the files */
+        while (started >= n && started < all && tl_task_group_run(group, sync_folder, &folders[started - n], NULL) == TL_OK)
+            started++;
+        (void)tl_task_group_wait(group, NULL); /* results are in the files and folders */
         tl_task_group_free(group);
     }
-    for (size_t i = started; i < n; i++)
-        (void)sync_one(&files[i], NULL);
+    for (size_t i = started; i < all; i++)
+        (void)(i < n ? sync_one(&files[i], NULL) : sync_folder(&folders[i - n], NULL));
+}
+
+/* @locks finished->flushing held. Files whose names may not last have failed as those whose bytes may not. */
+static void fail_all(tl_finished *finished, size_t n, const waiting_folder *folder)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (finished->files[i].status != TL_OK)
+            continue;
+        finished->files[i].status = folder->status;
+        finished->files[i].error = folder->error;
+    }
 }
 
 /* @locks finished->flushing held. Lets go of the first n files but for those that failed; the first failure. */
@@ -143,12 +224,24 @@ tl_status tl_fs_flush(tl_fs *fs, tl_error *err)
         return TL_OK;
     pthread_mutex_lock(&finished->flushing);
     pthread_mutex_lock(&finished->lock);
-    size_t n = finished->n; /* those that come meanwhile stay behind them */
+    size_t n = finished->n, n_folders = finished->n_folders; /* those that come meanwhile stay behind them */
+    waiting_folder *folders = TL_STEAL(finished->folders);
+    finished->n_folders = 0;
     pthread_mutex_unlock(&finished->lock);
-    sync_all(fs, n);
-    tl_status status = close_synced(fs, n, err);
+    sync_all(fs, n, folders, n_folders);
+    tl_status status = TL_OK;
+    for (size_t i = 0; i < n_folders && status == TL_OK; i++) {
+        if (folders[i].status == TL_OK)
+            continue;
+        status = folders[i].status;
+        if (err != NULL)
+            *err = folders[i].error;
+        fail_all(finished, n, &folders[i]);
+    }
+    free_folders(folders, n_folders);
+    tl_status closed = close_synced(fs, n, status == TL_OK ? err : NULL);
     pthread_mutex_unlock(&finished->flushing);
-    return status;
+    return status != TL_OK ? status : closed;
 }
 
 void tl_io__finished_forget(tl_fs *fs, const char *path)

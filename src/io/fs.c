@@ -51,8 +51,27 @@ tl_status tl_fs_open_read(tl_fs *fs, const char *path, tl_file **out, tl_error *
     return fs->ops->open_read(fs, path, out, err);
 }
 
+char *tl_io__parent(const char *path)
+{
+    const char *base = tl_path_base(path);
+    size_t len = base > path ? (size_t)(base - path - 1) : 0;
+    return len == 0 ? tl_strdup(base > path ? "/" : ".") : tl_strndup(path, len);
+}
+
+static tl_status parent_of(const char *path, char **out, tl_error *err)
+{
+    *out = tl_io__parent(path);
+    return *out == NULL ? tl_nomem(err, "path") : TL_OK;
+}
+
 tl_status tl_fs_create(tl_fs *fs, const char *path, tl_file **out, tl_error *err)
 {
+    tl_status status = fs->ops->create(fs, path, out, err);
+    if (status != TL_E_NOT_FOUND)
+        return status;
+    TL_CLEANUP(tl_freep) char *parent = NULL; /* missing, the rarer case */
+    TL_TRY(parent_of(path, &parent, err));
+    TL_TRY(tl_fs_mkdirs(fs, parent, err));
     return fs->ops->create(fs, path, out, err);
 }
 
@@ -85,7 +104,30 @@ void tl_dir_free(tl_dir_entry *entries, size_t n)
 
 tl_status tl_fs_mkdirs(tl_fs *fs, const char *path, tl_error *err)
 {
-    return fs->ops->mkdirs(fs, path, err);
+    TL_CLEANUP(tl_freep) char *part = tl_strdup(path);
+    if (part == NULL)
+        return tl_nomem(err, path);
+    size_t len = strlen(part), at = len; /* part[0, at) is there */
+    for (bool there = false; at > 0; part[at] = '\0') {
+        TL_TRY(tl_fs_exists(fs, part, &there, err));
+        if (there)
+            break;
+        while (--at > 0 && part[at] != '/') {
+        }
+    }
+    if (at == len)
+        return fs->ops->mkdirs(fs, path, err); /* to hear it if that is a file */
+    while (at < len) {
+        at += at > 0 || path[0] == '/'; /* the slash */
+        at += strcspn(path + at, "/");
+        memcpy(part, path, at);
+        part[at] = '\0';
+        TL_TRY(fs->ops->mkdirs(fs, part, err));
+        TL_CLEANUP(tl_freep) char *parent = NULL;
+        TL_TRY(parent_of(part, &parent, err));
+        TL_TRY(tl_io__finished_entry(fs, parent, err));
+    }
+    return TL_OK;
 }
 
 tl_status tl_fs_remove(tl_fs *fs, const char *path, tl_error *err)
@@ -180,14 +222,6 @@ tl_status tl_fs_read_all(tl_fs *fs, const char *path, int64_t bytes_max, tl_byte
     return TL_OK;
 }
 
-static tl_status parent_of(const char *path, char **out, tl_error *err)
-{
-    const char *base = tl_path_base(path);
-    size_t len = base > path ? (size_t)(base - path - 1) : 0;
-    *out = len == 0 ? tl_strdup(base > path ? "/" : ".") : tl_strndup(path, len);
-    return *out == NULL ? tl_nomem(err, "path") : TL_OK;
-}
-
 /* ---- publishing ---- */
 
 void tl_staged_deinit(tl_fs *fs, tl_staged *staged)
@@ -228,7 +262,7 @@ tl_status tl_fs_stage(tl_fs *fs, const char *path, tl_bytes_view content, tl_sta
     tl_file *file = NULL;
     tl_status status = write_temp(fs, path, content, &file, &staged, err);
     if (status == TL_OK)
-        status = tl_file_finish(file, err);
+        status = tl_io__finish_unnamed(file, err);
     if (status != TL_OK)
         tl_staged_deinit(fs, &staged);
     else

@@ -27,12 +27,12 @@ typedef struct tl_dir_entry {
 typedef struct tl_fs_ops {
     void (*free)(tl_fs *fs);
     tl_status (*open_read)(tl_fs *fs, const char *path, tl_file **out, tl_error *err);
-    /* New file for sequential writing; parent folders are made. TL_E_EXISTS if it exists. */
+    /* New file for sequential writing. TL_E_EXISTS if it exists, TL_E_NOT_FOUND if its folder does not. */
     tl_status (*create)(tl_fs *fs, const char *path, tl_file **out, tl_error *err);
     tl_status (*stat)(tl_fs *fs, const char *path, tl_stat *out, tl_error *err); /* TL_E_NOT_FOUND */
     /* Entries in no order; a folder that is missing has none. Freed with tl_dir_free(). */
     tl_status (*list)(tl_fs *fs, const char *path, tl_dir_entry **out, size_t *n, tl_error *err);
-    tl_status (*mkdirs)(tl_fs *fs, const char *path, tl_error *err);
+    tl_status (*mkdirs)(tl_fs *fs, const char *path, tl_error *err); /* one folder; fine if it is there */
     tl_status (*remove)(tl_fs *fs, const char *path, tl_error *err); /* file or empty folder; a missing one is TL_E_NOT_FOUND */
     /* Files and folders; TL_E_EXISTS if the target exists and !replace. */
     tl_status (*rename)(tl_fs *fs, const char *from, const char *to, bool replace, tl_error *err);
@@ -55,7 +55,7 @@ typedef struct tl_fs_ops {
 struct tl_fs {
     const tl_fs_ops *ops;
     int refs;
-    tl_finished *finished; /* files that wait for tl_fs_flush(); NULL: each is synced when it is finished */
+    tl_finished *finished; /* files and folders that wait for tl_fs_flush(); NULL: each file is synced when it is finished */
 };
 struct tl_file {
     tl_fs *fs; /* its ops serve the file */
@@ -68,11 +68,13 @@ tl_fs *tl_fs_ref(tl_fs *fs);
 void tl_fs_unref(tl_fs *fs);
 
 tl_status tl_fs_open_read(tl_fs *fs, const char *path, tl_file **out, tl_error *err);
+/** New file for sequential writing; the folders above it are made. */
 tl_status tl_fs_create(tl_fs *fs, const char *path, tl_file **out, tl_error *err);
 tl_status tl_fs_stat(tl_fs *fs, const char *path, tl_stat *out, tl_error *err);
 tl_status tl_fs_exists(tl_fs *fs, const char *path, bool *out, tl_error *err);
 tl_status tl_fs_list(tl_fs *fs, const char *path, tl_dir_entry **out, size_t *n, tl_error *err);
 void tl_dir_free(tl_dir_entry *entries, size_t n);
+/** A folder and all above it. Those that are new are durable after the next tl_fs_flush(). */
 tl_status tl_fs_mkdirs(tl_fs *fs, const char *path, tl_error *err);
 tl_status tl_fs_remove(tl_fs *fs, const char *path, tl_error *err);
 /** Remove a tree; missing is fine. */
@@ -90,7 +92,7 @@ tl_status tl_file_close(tl_file *file, tl_error *err); /* NULL is fine */
  * the latest before anything is published through it.
  */
 tl_status tl_file_finish(tl_file *file, tl_error *err);
-/** Make every finished file durable. A file that cannot be synced lets this fail, now and later, until it is removed. */
+/** Make every finished file durable, and its name: the entries of all folders that got new ones are synced, once each. A file that cannot be synced lets this fail, now and later, until it is removed. */
 tl_status tl_fs_flush(tl_fs *fs, tl_error *err);
 const uint8_t *tl_file_map(tl_file *file, int64_t *bytes);
 

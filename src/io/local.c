@@ -49,37 +49,15 @@ static tl_status local_open_read(tl_fs *fs, const char *path, tl_file **out, tl_
 
 static tl_status local_mkdirs(tl_fs *fs, const char *path, tl_error *err)
 {
-    (void)fs;
-    TL_CLEANUP(tl_freep) char *part = tl_strdup(path);
-    if (part == NULL)
-        return tl_nomem(err, path);
-    for (char *p = part + 1;; p++) {
-        if (*p != '/' && *p != '\0')
-            continue;
-        char keep = *p;
-        *p = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST)
-            return tl_error_errno(err, errno, "could not make the folder '%s'", part);
-        *p = keep;
-        if (keep == '\0')
-            break;
-    }
+    (void)fs; /* above it, all is there: tl_fs_mkdirs() goes down one by one */
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        return tl_error_errno(err, errno, "could not make the folder '%s'", path);
     return TL_OK;
 }
 
 static tl_status local_create(tl_fs *fs, const char *path, tl_file **out, tl_error *err)
 {
-    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-    int fd = open(path, flags, 0666);
-    if (fd < 0 && errno == ENOENT) { /* the parent is missing, the rarer case */
-        const char *base = tl_path_base(path);
-        TL_CLEANUP(tl_freep) char *parent = tl_strndup(path, base > path ? (size_t)(base - path - 1) : 0);
-        if (parent == NULL)
-            return tl_nomem(err, path);
-        if (*parent != '\0')
-            TL_TRY(local_mkdirs(fs, parent, err));
-        fd = open(path, flags, 0666);
-    }
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0)
         return tl_error_errno(err, errno, "could not create '%s'", path);
     tl_io__count_create();

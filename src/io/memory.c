@@ -1,6 +1,7 @@
 /*
- * A file system in memory, for tests. It keeps synced and un-synced state apart: tl_fs_memory_crash() (via the fault file
- * system) goes back to what was synced, as a power cut would.
+ * A file system in memory, for tests. It keeps synced and un-synced state apart: tl_fs__memory_crash() (via the fault file
+ * system) goes back to what was synced, as a power cut would: bytes by the file's sync, names by their folder's. What was renamed or
+ * removed stays so, as if that much had got to the disk.
  *
  * One flat map path -> node guarded by one lock; a node's bytes are appended to by one writer and read by many.
  */
@@ -17,6 +18,7 @@ typedef struct node {
     bool is_dir;
     tl_buf bytes;
     size_t synced; /* bytes that survive a crash */
+    bool named;    /* its entry survives one: its folder was synced since */
     int64_t mtime_ms;
 } node;
 
@@ -110,6 +112,13 @@ static tl_status memory_open_read(tl_fs *fs, const char *path, tl_file **out, tl
     return status;
 }
 
+/* The folder of a path; the topmost are always there. */
+static bool has_folder(memory_fs *mem, const char *path)
+{
+    const char *base = tl_path_base(path);
+    return base <= path + 1 || tl_map_get(&mem->nodes, path, (size_t)(base - path - 1)) != NULL;
+}
+
 static tl_status memory_create(tl_fs *fs, const char *path, tl_file **out, tl_error *err)
 {
     memory_fs *mem = (memory_fs *)fs;
@@ -118,6 +127,8 @@ static tl_status memory_create(tl_fs *fs, const char *path, tl_file **out, tl_er
     tl_status status = TL_OK;
     if (lookup(mem, path) != NULL)
         status = tl_error_set(err, TL_E_EXISTS, "'%s' exists", path);
+    else if (!has_folder(mem, path))
+        status = tl_error_set(err, TL_E_NOT_FOUND, "no folder for '%s'", path);
     else if (add_node(mem, path, false, &nd) != TL_OK)
         status = tl_nomem(err, path);
     else if ((status = make_file(mem, path, nd, out, err)) != TL_OK)
@@ -249,8 +260,10 @@ static tl_status link_node(memory_fs *mem, const char *path, const char *to, siz
     void *replaced = NULL;
     if (new_path == NULL || tl_map_put(&mem->nodes, new_path, strlen(new_path), lookup(mem, path), &replaced) != TL_OK)
         return TL_E_NOMEM;
-    if (replaced != NULL)
+    if (replaced != NULL) {
+        lookup(mem, new_path)->named |= ((node *)replaced)->named; /* after a crash there is one of both, never none */
         node_unref(replaced);
+    }
     return TL_OK;
 }
 
@@ -308,9 +321,16 @@ static tl_status memory_rename(tl_fs *fs, const char *from, const char *to, bool
 
 static tl_status memory_sync_dir(tl_fs *fs, const char *path, tl_error *err)
 {
-    (void)fs;
-    (void)path;
     (void)err;
+    memory_fs *mem = (memory_fs *)fs;
+    size_t pos = 0, dir_len = strcmp(path, "/") == 0 ? 0 : strlen(path);
+    tl_bytes_view key;
+    void *value;
+    pthread_mutex_lock(&mem->lock);
+    while (tl_map_next(&mem->nodes, &pos, &key, &value))
+        if (is_child(key, path, dir_len))
+            ((node *)value)->named = true;
+    pthread_mutex_unlock(&mem->lock);
     return TL_OK;
 }
 
@@ -414,6 +434,19 @@ bool tl_fs__is_memory(const tl_fs *fs)
     return fs->ops == &memory_ops;
 }
 
+/* Whether a path is still there after a crash: its own name and those of all folders above it were synced. */
+static bool survives(memory_fs *mem, tl_bytes_view path)
+{
+    for (size_t end = 1; end <= path.len; end++) {
+        if (end < path.len && path.data[end] != '/')
+            continue;
+        const node *nd = tl_map_get(&mem->nodes, (const char *)path.data, end);
+        if (nd == NULL || !nd->named)
+            return false;
+    }
+    return true;
+}
+
 void tl_fs__memory_crash(tl_fs *fs)
 {
     memory_fs *mem = (memory_fs *)fs;
@@ -424,6 +457,15 @@ void tl_fs__memory_crash(tl_fs *fs)
         node *nd = value;
         if (!nd->is_dir)
             nd->bytes.len = nd->synced;
+    }
+    pos = 0;
+    tl_bytes_view key;
+    while (tl_map_next(&mem->nodes, &pos, &key, &value)) {
+        if (survives(mem, key))
+            continue;
+        tl_map_remove(&mem->nodes, key.data, key.len);
+        node_unref(value);
+        pos = 0; /* the map has moved */
     }
     pthread_mutex_unlock(&mem->lock);
 }

@@ -211,8 +211,7 @@ static void copy_file(tl_fs *from, tl_fs *to, const char *path)
     assert_ok(tl_fs_read_all(from, path, INT64_C(1) << 30, &bytes, &err), &err);
     assert_ok(tl_fs_create(to, path, &file, &err), &err);
     assert_ok(tl_file_write(file, bytes.data, bytes.len, &err), &err);
-    assert_ok(tl_file_sync(file, &err), &err);
-    assert_ok(tl_file_close(file, &err), &err);
+    assert_ok(tl_file_finish(file, &err), &err);
     tl_bytes_deinit(&bytes);
 }
 
@@ -240,6 +239,7 @@ static tl_fs *copy_of(tl_fs *fs)
     tl_error err;
     assert_ok(tl_fs_memory(&copy, &err), &err);
     copy_tree(fs, copy, "/lake");
+    assert_ok(tl_fs_flush(copy, &err), &err);
     return copy;
 }
 

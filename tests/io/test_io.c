@@ -23,6 +23,7 @@ static tl_fs *open_fs(bool local)
         strcpy(root, "/mem");
         assert_ok(tl_fs_memory(&fs, &err), &err);
         assert_ok(tl_fs_mkdirs(fs, root, &err), &err);
+        assert_ok(tl_fs_flush(fs, &err), &err);
     }
     return fs;
 }
@@ -153,17 +154,20 @@ static size_t size_of(tl_fs *fs, const char *path)
     return (size_t)st.bytes;
 }
 
-/* Stops the power; returns how many of the seven bytes are there afterwards. */
-static size_t after_power_cut(tl_fs *mem, tl_fs *fs, tl_fault_plan *plan, const char *path)
+/* Stops the power; returns how many of the seven bytes are there afterwards, -1 if the file is not. */
+static int after_power_cut(tl_fs *mem, tl_fs *fs, tl_fault_plan *plan, const char *path)
 {
     tl_error err;
     plan->kind = TL_FAULT_CRASH;
     plan->at = plan->calls + 1;
     assert_fails(tl_fs_mkdirs(fs, "/mem/last", &err), TL_E_IO, &err, "dead");
-    return size_of(mem, path);
+    bool there = false;
+    assert_ok(tl_fs_exists(mem, path, &there, &err), &err);
+    return there ? (int)size_of(mem, path) : -1;
 }
 
-/* A finished file is durable once something was published, also if there are more of them than a flush takes together. */
+/* A finished file and its name are durable once something was published, in old folders and new ones, also if there are more of
+ * them than a flush takes together. */
 static void publishing_makes_finished_files_durable(void **state)
 {
     (void)state;
@@ -174,12 +178,14 @@ static void publishing_makes_finished_files_durable(void **state)
         assert_ok(tl_fs_fault(mem, &plan, &fs, &err), &err);
         for (int i = 0; i < 100; i++) {
             char path[32];
-            snprintf(path, sizeof path, "/mem/data-%d", i);
+            snprintf(path, sizeof path, "/mem/%sdata-%d", i % 2 == 0 ? "" : "p=1/bucket-0/", i);
             finish_one(fs, path);
         }
         if (published)
             assert_ok(tl_fs_publish(fs, "/mem/snapshot-1", view("{}"), false, &err), &err);
-        assert_int_equal(after_power_cut(mem, fs, &plan, "/mem/data-0"), published ? 7 : 0);
+        assert_int_equal(after_power_cut(mem, fs, &plan, "/mem/data-0"), published ? 7 : -1);
+        assert_int_equal(after_power_cut(mem, fs, &plan, "/mem/p=1/bucket-0/data-1"), published ? 7 : -1);
+        assert_int_equal(after_power_cut(mem, fs, &plan, "/mem/data-98"), published ? 7 : -1);
         tl_fs_unref(fs);
         close_fs(mem);
     }
@@ -204,6 +210,27 @@ static void a_failed_sync_is_not_forgotten(void **state)
     assert_ok(tl_fs_remove(fs, "/mem/a", &err), &err);
     assert_ok(tl_fs_publish(fs, "/mem/snapshot-1", view("{}"), false, &err), &err);
     assert_int_equal(after_power_cut(mem, fs, &plan, "/mem/b"), 7);
+    tl_fs_unref(fs);
+    close_fs(mem);
+}
+
+/* A folder that could not be synced may have lost the names of all files that waited with it. */
+static void a_failed_sync_of_a_folder_is_not_forgotten(void **state)
+{
+    (void)state;
+    tl_fs *mem = open_fs(false), *fs;
+    tl_error err;
+    tl_fault_plan plan = {TL_FAULT_EIO, 0, 0};
+    assert_ok(tl_fs_fault(mem, &plan, &fs, &err), &err);
+    finish_one(fs, "/mem/a");
+    finish_one(fs, "/mem/b");
+    plan.at = plan.calls + 3;
+    assert_fails(tl_fs_flush(fs, &err), TL_E_IO, &err, "could not sync the folder '/mem'");
+    assert_fails(tl_fs_publish(fs, "/mem/snapshot-1", view("{}"), false, &err), TL_E_IO, &err, "could not sync the folder '/mem'");
+    assert_ok(tl_fs_remove(fs, "/mem/a", &err), &err);
+    assert_fails(tl_fs_publish(fs, "/mem/snapshot-1", view("{}"), false, &err), TL_E_IO, &err, "could not sync the folder '/mem'");
+    assert_ok(tl_fs_remove(fs, "/mem/b", &err), &err);
+    assert_ok(tl_fs_publish(fs, "/mem/snapshot-1", view("{}"), false, &err), &err);
     tl_fs_unref(fs);
     close_fs(mem);
 }
@@ -240,6 +267,7 @@ int main(void)
         cmocka_unit_test(a_fault_at_any_call_leaves_no_torn_file),
         cmocka_unit_test(publishing_makes_finished_files_durable),
         cmocka_unit_test(a_failed_sync_is_not_forgotten),
+        cmocka_unit_test(a_failed_sync_of_a_folder_is_not_forgotten),
         cmocka_unit_test(local_files_are_flushed_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
