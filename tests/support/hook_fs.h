@@ -11,6 +11,7 @@ typedef struct hook_fs {
     void (*before)(void *ctx, const char *call, const char *path); /* NULL: none */
     /* After a rename: what the caller is told instead of its outcome; NULL: the outcome. */
     tl_status (*renamed)(void *ctx, const char *to, tl_status status, tl_error *err);
+    int64_t (*mtime)(void *ctx, const char *path, int64_t mtime_ms); /* the age of a file as it is to be seen; NULL: as it is */
     void *ctx;
 } hook_fs;
 
@@ -37,11 +38,22 @@ static inline tl_status hook_create(tl_fs *fs, const char *path, tl_file **out, 
 }
 static inline tl_status hook_stat(tl_fs *fs, const char *path, tl_stat *out, tl_error *err)
 {
-    return tl_fs_stat(hook_call(fs, "stat", path), path, out, err);
+    hook_fs *h = (hook_fs *)fs;
+    tl_status status = tl_fs_stat(hook_call(fs, "stat", path), path, out, err);
+    if (status == TL_OK && h->mtime != NULL)
+        out->mtime_ms = h->mtime(h->ctx, path, out->mtime_ms);
+    return status;
 }
 static inline tl_status hook_list(tl_fs *fs, const char *path, tl_dir_entry **out, size_t *n, tl_error *err)
 {
-    return tl_fs_list(hook_call(fs, "list", path), path, out, n, err);
+    hook_fs *h = (hook_fs *)fs;
+    tl_status status = tl_fs_list(hook_call(fs, "list", path), path, out, n, err);
+    for (size_t i = 0; status == TL_OK && h->mtime != NULL && i < *n; i++) {
+        char *full = tl_path_join(path, (*out)[i].name);
+        (*out)[i].stat.mtime_ms = h->mtime(h->ctx, full, (*out)[i].stat.mtime_ms);
+        tl_free(full);
+    }
+    return status;
 }
 static inline tl_status hook_mkdirs(tl_fs *fs, const char *path, tl_error *err)
 {
