@@ -53,7 +53,7 @@ static tl_status try_run(const char *script, tl_stream_report *report, tl_error 
     return status;
 }
 
-static tl_stream_report run(const char *script)
+static inline tl_stream_report run(const char *script)
 {
     tl_error err;
     tl_stream_report report;
@@ -109,7 +109,7 @@ static char *read_table(const char *name)
     return text;
 }
 
-static void assert_table(const char *name, const char *want)
+static inline void assert_table(const char *name, const char *want)
 {
     char *got = read_table(name);
     assert_string_equal(got, want);
