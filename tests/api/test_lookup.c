@@ -179,6 +179,48 @@ static void tiers_agree_with_the_model(void **state)
     api_lake_close(&l);
 }
 
+/* Field case: apache/paimon#4558, #5535. The newest partition is replaced, then a newer one comes: each refresh answers by it alone. */
+static void the_newest_partition_answers_after_it_was_overwritten(void **state)
+{
+    (void)state;
+    static const char schema[] = "{\"columns\":[{\"name\":\"p\",\"type\":\"INT\"},{\"name\":\"k\",\"type\":\"INT\"},"
+                                 "{\"name\":\"v\",\"type\":\"INT\"}],\"partitionKeys\":[\"p\"],\"primaryKeys\":[\"p\",\"k\"],"
+                                 "\"options\":{\"bucket\":\"1\",\"lookup.dynamic-partition\":\"max_pt()\","
+                                 "\"lookup.dynamic-partition.refresh-interval\":\"99999 d\"}}";
+    static const char probe[] = "{\"k\":1}\n{\"k\":2}\n{\"k\":3}";
+    api_lake l;
+    api_lake_open(&l);
+    tl_error err;
+    tidelake_table *table = api_table(&l, "db.t", schema);
+    const char *const keys[] = {"k"}, *const columns[] = {"k", "v"};
+    tidelake_lookup_options options = TIDELAKE_LOOKUP_INIT;
+    options.keys = keys;
+    options.n_keys = 1;
+    options.columns = columns;
+    options.n_columns = 2;
+    options.tier = TIDELAKE_LOOKUP_MEMORY;
+    tidelake_lookup *lookup;
+    assert_ok(api_write(&l, table, "{\"p\":1,\"k\":1,\"v\":101}\n{\"p\":1,\"k\":2,\"v\":102}\n{\"p\":2,\"k\":1,\"v\":201}\n{\"p\":2,\"k\":2,\"v\":202}", NULL,
+                        NULL, NULL, &err), &err);
+    assert_ok(tidelake_lookup_open(table, &options, &lookup, &err), &err);
+    assert_finds(&l, table, lookup, probe, "0: 1 201\n1: 2 202\n");
+    tidelake_write_options replace = TIDELAKE_WRITE_INIT;
+    replace.overwrite = 1;
+    assert_ok(api_write(&l, table, "{\"p\":2,\"k\":1,\"v\":211}\n{\"p\":2,\"k\":2,\"v\":212}\n{\"p\":2,\"k\":3,\"v\":213}", &replace, NULL, NULL, &err),
+              &err);
+    assert_ok(tidelake_lookup_refresh(lookup, NULL, &err), &err);
+    assert_finds(&l, table, lookup, probe, "0: 1 211\n1: 2 212\n2: 3 213\n");
+    assert_ok(api_write(&l, table, "{\"p\":3,\"k\":3,\"v\":303}", NULL, NULL, NULL, &err), &err);
+    assert_ok(tidelake_lookup_refresh(lookup, NULL, &err), &err);
+    assert_finds(&l, table, lookup, probe, "2: 3 303\n");
+    assert_ok(api_write(&l, table, "{\"p\":2,\"k\":3,\"v\":999}", NULL, NULL, NULL, &err), &err);
+    assert_ok(tidelake_lookup_refresh(lookup, NULL, &err), &err);
+    assert_finds(&l, table, lookup, probe, "2: 3 303\n");
+    tidelake_lookup_close(lookup);
+    tidelake_table_close(table);
+    api_lake_close(&l);
+}
+
 static void memory_is_taken_while_it_suffices(void **state)
 {
     (void)state;
@@ -245,6 +287,7 @@ int main(void)
         cmocka_unit_test(answers_stay_until_refreshed),
         cmocka_unit_test(other_columns_may_be_the_key),
         cmocka_unit_test(tiers_agree_with_the_model),
+        cmocka_unit_test(the_newest_partition_answers_after_it_was_overwritten),
         cmocka_unit_test(memory_is_taken_while_it_suffices),
         cmocka_unit_test(what_cannot_be_asked_is_refused),
     };

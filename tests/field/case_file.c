@@ -55,6 +55,15 @@ int field_split(tl_arena *arena, const char *text, char separator, const char **
     }
 }
 
+int field_split_all(tl_arena *arena, const char *text, char separator, const char ***out)
+{
+    int max = 1;
+    for (const char *at = text; (at = strchr(at, separator)) != NULL; at++)
+        max++;
+    *out = tl_arena_alloc(arena, (size_t)max * sizeof **out);
+    return field_split(arena, text, separator, *out, max);
+}
+
 static void parse_columns(tl_arena *arena, field_case *c, const char *rest)
 {
     c->n_columns = field_split(arena, rest, ',', c->columns, FIELD_LIST_MAX);

@@ -73,8 +73,8 @@ tl_status field_rows_text(run *r, tidelake_rows *rows, bool kinds, rowset *out)
 tl_status field_parse_rows(run *r, const char *text, int n_columns, rowset *out)
 {
     *out = (rowset){.n_columns = n_columns, .names = (const char **)r->c->columns};
-    const char **pieces = tl_arena_alloc(&r->arena, 512 * sizeof *pieces);
-    int n = field_split(&r->arena, text, ' ', pieces, 512);
+    const char **pieces;
+    int n = field_split_all(&r->arena, text, ' ', &pieces);
     for (int i = 0; i < n; i++) {
         cells *row = add_row(r, out);
         const char *at = pieces[i];

@@ -120,5 +120,7 @@ tl_status field_settle(run *r);
 void field_close_writers(run *r);
 /** Cut at commas outside brackets, parentheses, quotes; at most `max` pieces, trimmed, in the arena. */
 int field_split(tl_arena *arena, const char *text, char separator, const char **out, int max);
+/** All pieces, however many. */
+int field_split_all(tl_arena *arena, const char *text, char separator, const char ***out);
 
 #endif

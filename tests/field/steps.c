@@ -128,11 +128,10 @@ static tl_status rows_as_json(run *r, tidelake_table *table, const char *text, c
 static tl_status write_rows(run *r, tidelake_table *table, tidelake_writer *writer, const char *text)
 {
     const char *path = tl_arena_strf(&r->arena, "%s/rows.jsonl", r->folder);
-    const char **pieces = tl_arena_alloc(&r->arena, 512 * sizeof *pieces);
+    const char **pieces = &text;
     int n = 1;
-    pieces[0] = text;
     if (axis_is(r, AXIS_COMMITS, "flushed"))
-        n = field_split(&r->arena, text, ' ', pieces, 512);
+        n = field_split_all(&r->arena, text, ' ', &pieces);
     tl_status status = TL_OK;
     for (int i = 0; i < n && status == TL_OK; i++) {
         TL_TRY(rows_as_json(r, table, pieces[i], path));
