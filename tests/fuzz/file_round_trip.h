@@ -264,7 +264,8 @@ static inline void recipe_check(const recipe *r, input *in)
     tl_predicate_free(pred);
 }
 
-/* `options`: key and values that a byte picks from, in groups ended by NULL; two NULLs end all. */
+/* `options`: key and values that a byte picks from, or leaves unset if there is no ! before the key, in groups ended by NULL; two
+ * NULLs end all. */
 static inline void recipe_run(const tl_format *format, const char *const *codecs, uint32_t n_codecs, const char *const *options, input in)
 {
     recipe r = {.format = format};
@@ -273,8 +274,9 @@ static inline void recipe_run(const tl_format *format, const char *const *codecs
         uint32_t n = 0;
         while (o[1 + n] != NULL)
             n++;
-        uint32_t pick = take_below(&in, n + 1);
-        MUST(pick == n || tl_options_set(&r.options, o[0], o[1 + pick]) == TL_OK);
+        bool always = o[0][0] == '!';
+        uint32_t pick = take_below(&in, always ? n : n + 1);
+        MUST(pick == n || tl_options_set(&r.options, o[0] + always, o[1 + pick]) == TL_OK);
         o += n + 1;
     }
     recipe_type(&r, &in);
