@@ -340,10 +340,10 @@ static bool parse_iso_duration(const char *text, int64_t *ms)
             in_time = true;
             text++;
         }
-        char *end;
-        double v = *text >= '0' && *text <= '9' ? strtod(text, &end) : -1;
-        if (v < 0)
+        if (*text < '0' || *text > '9')
             return false;
+        char *end;
+        double v = strtod(text, &end);
         while (next_unit < TL_ARRAY_LEN(units) && (units[next_unit].name != *end || units[next_unit].in_time != in_time))
             next_unit++;
         if (next_unit == TL_ARRAY_LEN(units))
