@@ -290,10 +290,12 @@ static inline void add_file_indexes(const law_case *c, char *options, size_t cap
 {
     static const char *const kinds[] = {"bloom-filter", "bitmap", "bsi", "range-bitmap"}, *const thresholds[] = {"0 b", "200 b", "1 mb"};
     for (size_t k = 0; k < TL_ARRAY_LEN(kinds); k++) {
-        const tl_field *field = &c->type->fields[below(rng, (uint64_t)c->type->n_fields)];
+        size_t at = below(rng, (uint64_t)c->type->n_fields);
+        const tl_field *field = &c->type->fields[at];
+        bool always_there = c->past[at] == PAST_SAME || c->past[at] == PAST_NARROW; /* the options name columns */
         bool is_map = field->type->kind == TL_MAP;
         char key[64], name[64];
-        if (below(rng, 3) > 0 || !can_index(kinds[k], is_map ? field->type->fields[1].type : field->type))
+        if (below(rng, 3) > 0 || !always_there || !can_index(kinds[k], is_map ? field->type->fields[1].type : field->type))
             continue;
         snprintf(key, sizeof key, "file-index.%s.columns", kinds[k]);
         snprintf(name, sizeof name, is_map ? "%s[a]" : "%s", field->name);
