@@ -360,6 +360,9 @@ TIDELAKE_API tl_status tidelake_expire_partitions(tidelake_table *table, const c
                                                   tl_error *err);
 /** Mark the partitions that `n` such objects name in full as complete: a file _SUCCESS in their folders. */
 TIDELAKE_API tl_status tidelake_mark_partitions_done(tidelake_table *table, const char *const *specs_json, size_t n, tl_error *err);
+/** Make the file indexes of live files what the table's options ask for now, in the partitions that match one of `n` such objects (0: all). */
+TIDELAKE_API tl_status tidelake_rewrite_file_index(tidelake_table *table, const char *commit_user, const char *const *specs_json, size_t n,
+                                                   tl_error *err);
 /** A branch from a tag, or (`tag` NULL) an empty one with the table's schemas. */
 TIDELAKE_API tl_status tidelake_create_branch(tidelake_table *table, const char *branch, const char *tag, tl_error *err);
 TIDELAKE_API tl_status tidelake_delete_branch(tidelake_table *table, const char *branch, tl_error *err);

@@ -182,6 +182,15 @@ tl_status tidelake_mark_partitions_done(tidelake_table *table, const char *const
     return status;
 }
 
+tl_status tidelake_rewrite_file_index(tidelake_table *table, const char *commit_user, const char *const *specs_json, size_t n, tl_error *err)
+{
+    tl_options *specs = NULL;
+    TL_TRY(tl_api__partitions(table, specs_json, n, &specs, err));
+    tl_status status = tl_api__in_table(table, tl_table_rewrite_file_index(table->table, commit_user, specs, n, NULL, err), err);
+    tl_api__partitions_free(specs, n);
+    return status;
+}
+
 /* ---- branches and consumers ---- */
 
 tl_status tidelake_create_branch(tidelake_table *table, const char *branch, const char *tag, tl_error *err)

@@ -170,6 +170,7 @@ int cmd_tag_rename(const cli_args *args);
 int cmd_expire_partitions(const cli_args *args);
 int cmd_drop_partition(const cli_args *args);
 int cmd_mark_partition_done(const cli_args *args);
+int cmd_rewrite_file_index(const cli_args *args);
 int cmd_branch_create(const cli_args *args);
 int cmd_branch_delete(const cli_args *args);
 int cmd_branch_rename(const cli_args *args);

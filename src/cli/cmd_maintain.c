@@ -317,17 +317,28 @@ int cmd_expire_partitions(const cli_args *args)
     return status == TL_OK ? CLI_EXIT_OK : cli_fail(&err);
 }
 
-int cmd_drop_partition(const cli_args *args)
+typedef tl_status (*partitions_fn)(tidelake_table *table, const char *commit_user, const char *const *specs_json, size_t n, tl_error *err);
+
+static int over_partitions(const cli_args *args, partitions_fn run)
 {
     cli_table t;
     if (!cli_open_table(args, NULL, 0, &t))
         return CLI_EXIT_FAILED;
     tl_error err;
-    tl_status status = tidelake_drop_partitions(t.table, cli_value(args, "commit-user", NULL), args->params + 1,
-                                                (size_t)args->n_params - 1, &err);
+    tl_status status = run(t.table, cli_value(args, "commit-user", NULL), args->params + 1, (size_t)args->n_params - 1, &err);
     int rc = status == TL_OK ? cli_report(t.table) : cli_fail(&err);
     cli_close_table(&t);
     return rc;
+}
+
+int cmd_drop_partition(const cli_args *args)
+{
+    return over_partitions(args, tidelake_drop_partitions);
+}
+
+int cmd_rewrite_file_index(const cli_args *args)
+{
+    return over_partitions(args, tidelake_rewrite_file_index);
 }
 
 int cmd_mark_partition_done(const cli_args *args)

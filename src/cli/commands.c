@@ -241,6 +241,9 @@ const cli_command cli_commands[] = {
     {"drop-partition", care_group, "DB.TABLE PARTITION...", 2, -1, "remove partitions",
      "A partition is a JSON object; one that leaves keys out names all partitions that have its values.",
      "  tidelake drop-partition db.days '{\"dt\":\"2024-05-01\"}' '{\"dt\":\"2024-05-02\"}'", commit_options, cmd_drop_partition},
+    {"rewrite-file-index", care_group, "DB.TABLE [PARTITION...]", 1, -1, "make the file indexes of files what the options ask for now",
+     "Entries of files change, data files stay; files that have these indexes already are left alone. Without partitions: all.",
+     "  tidelake rewrite-file-index db.t", commit_options, cmd_rewrite_file_index},
     {"clone", care_group, "DB[.TABLE] WAREHOUSE [NAME]", 2, 3, "copy the latest snapshot of a table, or of each in a database, to a warehouse",
      "Files are copied as they are: buckets, levels and deletion vectors stay what they were. Older snapshots, tags and branches do not\n"
      "come along. In a table that is there the rows are replaced, of a partitioned one in the partitions that get some.",

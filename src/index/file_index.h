@@ -62,12 +62,19 @@ typedef struct tl_file_index_plan tl_file_index_plan;
  */
 tl_status tl_file_index_plan_create(const tl_options *options, const tl_type *row_type, tl_file_index_plan **out, tl_error *err);
 void tl_file_index_plan_free(tl_file_index_plan *plan); /* NULL is fine */
+/**
+ * The plan for a file of an older schema: columns by their ids, under the names and types that they have there. What is not there, or had
+ * a type that the kind cannot index, is left out; *out is NULL if nothing remains.
+ */
+tl_status tl_file_index_plan_for(const tl_file_index_plan *plan, const tl_type *row_type, tl_file_index_plan **out, tl_error *err);
+/** Whether a column of the plan's row type is indexed. */
+bool tl_file_index_plan_uses(const tl_file_index_plan *plan, int32_t column);
 
 /** The indexes of one data file in the making. One thread. */
 typedef struct tl_file_index_writer tl_file_index_writer;
 /** The plan must outlive the writer. */
 tl_status tl_file_index_writer_create(const tl_file_index_plan *plan, tl_file_index_writer **out, tl_error *err);
-/** The file's next rows: columns of the plan's row type, n_rows long. */
+/** The file's next rows: columns of the plan's row type, n_rows long; those that it does not use may be NULL. */
 tl_status tl_file_index_writer_add(tl_file_index_writer *writer, tl_column *const *cols, int64_t n_rows, tl_error *err);
 /** Memory held, for budgets. */
 int64_t tl_file_index_writer_bytes(const tl_file_index_writer *writer);

@@ -23,15 +23,20 @@ tl_status tl_findex__opt_memory(const tl_options *options, const char *key, int6
     return text == NULL ? TL_OK : tl_error_wrap(err, tl_parse_memory_bytes(text, out, err), "option '%s'", key);
 }
 
+static void item_deinit(tl_findex__item *item)
+{
+    tl_free(item->name);
+    tl_free(item->key);
+    tl_options_deinit(&item->options);
+    *item = (tl_findex__item){.kind = NULL};
+}
+
 void tl_file_index_plan_free(tl_file_index_plan *plan)
 {
     if (plan == NULL)
         return;
-    for (size_t i = 0; i < plan->n; i++) {
-        tl_free(plan->items[i].name);
-        tl_free(plan->items[i].key);
-        tl_options_deinit(&plan->items[i].options);
-    }
+    for (size_t i = 0; i < plan->n; i++)
+        item_deinit(&plan->items[i]);
     tl_free(plan->items);
     tl_type_unref(plan->row_type);
     tl_free(plan);
@@ -188,5 +193,59 @@ tl_status tl_file_index_plan_create(const tl_options *options, const tl_type *ro
     }
     TL_TRY(status);
     *out = plan;
+    return TL_OK;
+}
+
+/* ---- older schemas ---- */
+
+bool tl_file_index_plan_uses(const tl_file_index_plan *plan, int32_t column)
+{
+    bool uses = false;
+    for (size_t i = 0; i < plan->n; i++)
+        uses |= plan->items[i].column == column;
+    return uses;
+}
+
+/* The item for the older row type; item->kind stays NULL where it cannot be. */
+static tl_status evolve_item(const tl_file_index_plan *plan, const tl_findex__item *from, const tl_file_index_plan *to, tl_findex__item *item,
+                             tl_error *err)
+{
+    int32_t column = tl_type_field_index_by_id(to->row_type, plan->row_type->fields[from->column].id);
+    if (column < 0)
+        return TL_OK;
+    const char *name = to->row_type->fields[column].name;
+    item->column = column;
+    item->name = from->key == NULL ? tl_strdup(name) : tl_strf("%s[%s]", name, from->key);
+    item->key = from->key == NULL ? NULL : tl_strdup(from->key);
+    if (item->name == NULL || (from->key != NULL && item->key == NULL) || tl_options_dup(&from->options, &item->options) != TL_OK)
+        return tl_nomem(err, "file index");
+    item->kind = from->kind;
+    if (check_item(to, item, NULL) != TL_OK)
+        item->kind = NULL; /* another type, then */
+    return TL_OK;
+}
+
+tl_status tl_file_index_plan_for(const tl_file_index_plan *plan, const tl_type *row_type, tl_file_index_plan **out, tl_error *err)
+{
+    tl_file_index_plan *mine = tl_calloc(1, sizeof *mine);
+    if (mine == NULL)
+        return tl_nomem(err, "file index");
+    mine->row_type = tl_type_ref(row_type);
+    mine->items = tl_calloc(plan->n + 1, sizeof *mine->items);
+    tl_status status = mine->items == NULL ? tl_nomem(err, "file index") : TL_OK;
+    for (size_t i = 0; i < plan->n && status == TL_OK; i++) {
+        tl_findex__item *item = &mine->items[mine->n];
+        status = evolve_item(plan, &plan->items[i], mine, item, err);
+        if (item->kind != NULL && status == TL_OK)
+            mine->n++;
+        else
+            item_deinit(item);
+    }
+    if (status != TL_OK || mine->n == 0) {
+        tl_file_index_plan_free(mine);
+        mine = NULL;
+    }
+    TL_TRY(status);
+    *out = mine;
     return TL_OK;
 }

@@ -48,27 +48,47 @@ static tl_status write_beside(const tl_lsm__bucket *bucket, const tl_data_file *
     return status;
 }
 
+/* A name for the data file's index that no file has: another index of it may belong to an older snapshot. */
+static tl_status free_name(const tl_lsm__bucket *bucket, const tl_data_file *file, char **out, tl_error *err)
+{
+    bool taken = true;
+    TL_CLEANUP(tl_freep) char *name = NULL;
+    for (int i = 0; taken; i++) {
+        tl_free(name);
+        name = i == 0 ? tl_strf("%s" INDEX_SUFFIX, file->name) : tl_strf("%s-%d" INDEX_SUFFIX, file->name, i);
+        TL_CLEANUP(tl_freep) char *path = name == NULL ? NULL : path_beside(bucket, file, name);
+        if (path == NULL)
+            return tl_nomem(err, "file index");
+        TL_TRY(tl_fs_exists(bucket->config->fs, path, &taken, err));
+    }
+    *out = TL_STEAL(name);
+    return TL_OK;
+}
+
+/* Put a container into the entry or beside the data file. Takes the name over (NULL: the usual one). */
+static tl_status store_index(const tl_lsm__bucket *bucket, tl_buf *content, char *name_take, tl_data_file *file, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) char *name = name_take != NULL ? name_take : tl_strf("%s" INDEX_SUFFIX, file->name);
+    if ((int64_t)content->len <= bucket->config->index_in_manifest_bytes) {
+        file->embedded_index = tl_buf_steal(content);
+        return TL_OK;
+    }
+    int32_t n = TL_MAX(file->n_extra_files, 0);
+    char **names = tl_realloc(file->extra_files, ((size_t)n + 1) * sizeof *names);
+    file->extra_files = names == NULL ? file->extra_files : names;
+    if (name == NULL || names == NULL)
+        return tl_nomem(err, "file index");
+    TL_TRY(write_beside(bucket, file, name, (tl_bytes_view){content->data, content->len}, err));
+    names[n] = TL_STEAL(name);
+    file->n_extra_files = n + 1;
+    return TL_OK;
+}
+
 tl_status tl_lsm__index_attach(const tl_lsm__bucket *bucket, tl_file_index_writer *writer, tl_data_file *file, tl_error *err)
 {
     TL_CLEANUP(tl_buf_deinit) tl_buf content = {0};
     TL_TRY(tl_file_index_writer_finish(writer, &content, err));
-    if ((int64_t)content.len <= bucket->config->index_in_manifest_bytes) {
-        file->embedded_index = tl_buf_steal(&content);
-        return TL_OK;
-    }
-    TL_CLEANUP(tl_freep) char *name = tl_strf("%s" INDEX_SUFFIX, file->name);
-    char **names = tl_calloc(1, sizeof *names);
-    tl_status status = name == NULL || names == NULL ? tl_nomem(err, "file index") : TL_OK;
-    if (status == TL_OK)
-        status = write_beside(bucket, file, name, (tl_bytes_view){content.data, content.len}, err);
-    if (status != TL_OK) {
-        tl_free(names);
-        return status;
-    }
-    names[0] = TL_STEAL(name);
-    file->extra_files = names;
-    file->n_extra_files = 1;
-    return TL_OK;
+    return store_index(bucket, &content, NULL, file, err);
 }
 
 /* ---- reading ---- */
@@ -113,4 +133,134 @@ tl_status tl_lsm__index_ask(const tl_lsm__bucket *bucket, const tl_data_file *fi
         return tl_nomem(err, "file index");
     place.path = path;
     return tl_file_index_ask(&place, pred, type, file->rows, verdict, out, err);
+}
+
+/* ---- made anew ---- */
+
+/* The plan's columns among those of the table, in `columns` (room for all); how many. */
+static int32_t used_columns(const tl_file_index_plan *plan, int32_t n, int32_t *columns)
+{
+    int32_t used = 0;
+    for (int32_t i = 0; i < n; i++) {
+        columns[used] = i;
+        used += tl_file_index_plan_uses(plan, i);
+    }
+    return used;
+}
+
+/* All rows of the file, in order, deleted ones too: positions count. */
+static tl_status add_rows(tl_reader *reader, const int32_t *columns, int32_t n_columns, tl_column **cols, tl_file_index_writer *writer, tl_error *err)
+{
+    for (;;) {
+        TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
+        TL_TRY(tl_reader_next(reader, &batch, err));
+        if (batch == NULL)
+            return TL_OK;
+        for (int32_t i = 0; i < n_columns; i++)
+            cols[columns[i]] = batch->cols[i];
+        TL_TRY(tl_file_index_writer_add(writer, cols, batch->n_rows, err));
+    }
+}
+
+static tl_status index_file(tl_lsm_config *of_file, tl_bytes_view partition, int32_t bucket, const tl_data_file *file, const tl_file_index_plan *plan,
+                            tl_buf *out, tl_error *err)
+{
+    int32_t n = tl_lsm__n_columns(of_file);
+    TL_CLEANUP(tl_freep) int32_t *columns = tl_alloc(((size_t)n + 1) * sizeof *columns);
+    TL_CLEANUP(tl_freep) tl_column **cols = tl_calloc((size_t)n + 1, sizeof *cols);
+    TL_CLEANUP(tl_reader_freep) tl_reader *reader = NULL;
+    tl_file_index_writer *writer = NULL;
+    tl_data_file *one = (tl_data_file *)file; /* is only read */
+    if (columns == NULL || cols == NULL)
+        return tl_nomem(err, "file index");
+    tl_bucket_read_spec spec = {.columns = columns, .n_columns = used_columns(plan, n, columns), .keep_deletes = true};
+    TL_TRY(tl_files_read(of_file, partition, bucket, &one, 1, &spec, &reader, err));
+    TL_TRY(tl_file_index_writer_create(plan, &writer, err));
+    tl_status status = add_rows(reader, columns, spec.n_columns, cols, writer, err);
+    if (status == TL_OK)
+        status = tl_file_index_writer_finish(writer, out, err);
+    tl_file_index_writer_free(writer);
+    return status;
+}
+
+/* Whether the entry has this very index, and in the right place. */
+static tl_status has_index(const tl_lsm__bucket *bucket, const tl_data_file *file, const char *index_name, const tl_buf *content, bool *out, tl_error *err)
+{
+    tl_bytes stored = {NULL, 0};
+    bool embedded = (int64_t)content->len <= bucket->config->index_in_manifest_bytes;
+    *out = false;
+    if (embedded && index_name == NULL)
+        *out = tl_bytes_equal(tl_bytes_view_of(file->embedded_index), (tl_bytes_view){content->data, content->len});
+    if (embedded || index_name == NULL || file->embedded_index.data != NULL)
+        return TL_OK;
+    TL_CLEANUP(tl_freep) char *path = path_beside(bucket, file, index_name);
+    if (path == NULL)
+        return tl_nomem(err, "file index");
+    tl_status status = tl_fs_read_all(bucket->config->fs, path, INT32_MAX, &stored, err);
+    *out = status == TL_OK && tl_bytes_equal(tl_bytes_view_of(stored), (tl_bytes_view){content->data, content->len});
+    tl_bytes_deinit(&stored);
+    return status == TL_E_NOT_FOUND ? TL_OK : status; /* lost: it is made again */
+}
+
+static void drop_index(tl_data_file *file)
+{
+    int32_t kept = 0;
+    tl_bytes_deinit(&file->embedded_index);
+    for (int32_t i = 0; i < file->n_extra_files; i++) {
+        if (is_index_name(file->extra_files[i]))
+            tl_free(file->extra_files[i]);
+        else
+            file->extra_files[kept++] = file->extra_files[i];
+    }
+    file->n_extra_files = kept;
+}
+
+static tl_status reindex(const tl_lsm__bucket *bucket, tl_lsm_config *of_file, const tl_data_file *file, const tl_file_index_plan *plan,
+                         tl_data_file **out, tl_error *err)
+{
+    const char *old = NULL;
+    bool is_there = false;
+    TL_CLEANUP(tl_freep) char *name = NULL;
+    TL_CLEANUP(tl_buf_deinit) tl_buf content = {0};
+    TL_TRY(index_file_of(file, &old, err));
+    if (plan == NULL && old == NULL && file->embedded_index.data == NULL)
+        return TL_OK;
+    if (plan != NULL) {
+        TL_TRY(index_file(of_file, tl_bytes_view_of(bucket->partition), bucket->bucket, file, plan, &content, err));
+        TL_TRY(has_index(bucket, file, old, &content, &is_there, err));
+    }
+    if (is_there)
+        return TL_OK;
+    tl_data_file *made = NULL;
+    TL_TRY(tl_data_file_dup(file, &made, err));
+    drop_index(made);
+    tl_status status = plan == NULL ? TL_OK : free_name(bucket, file, &name, err);
+    if (status == TL_OK && plan != NULL)
+        status = store_index(bucket, &content, TL_STEAL(name), made, err);
+    if (status != TL_OK) {
+        tl_data_file_unref(made);
+        return status;
+    }
+    *out = made;
+    return TL_OK;
+}
+
+tl_status tl_file_reindex(tl_lsm_config *config, tl_lsm_config *of_file, tl_bytes_view partition, int32_t number, const tl_data_file *file,
+                          tl_data_file **out, tl_error *err)
+{
+    const tl_file_index_plan *plan = NULL;
+    tl_file_index_plan *mine = NULL;
+    tl_lsm__bucket *bucket = NULL;
+    *out = NULL;
+    if (file->n_write_cols >= 0) /* some columns of rows whose others are in other files */
+        return TL_OK;
+    TL_TRY(tl_lsm__index_plan_of(config, &plan, err));
+    if (plan != NULL)
+        TL_TRY(tl_file_index_plan_for(plan, of_file->schema->row_type, &mine, err));
+    tl_status status = tl_lsm__bucket_create(config, partition, number, &bucket, err);
+    if (status == TL_OK)
+        status = reindex(bucket, of_file, file, mine, out, err);
+    tl_lsm__bucket_unref(bucket);
+    tl_file_index_plan_free(mine);
+    return tl_error_wrap(err, status, "data file '%s'", file->name);
 }

@@ -240,6 +240,15 @@ typedef struct tl_row_groups {
 tl_status tl_row_groups_create(tl_data_file *const *files, size_t n, tl_row_groups *out, tl_error *err);
 void tl_row_groups_deinit(tl_row_groups *groups);
 
+/**
+ * The entry of a data file with the file indexes that the options ask for now, which are made from its rows (rewrite_file_index). The data
+ * file itself stays.
+ *
+ * @param of_file  config under the schema that the file was written with
+ * @param out      a new entry, whose index file (if it has one) is new; NULL: the file has what it should have
+ */
+tl_status tl_file_reindex(tl_lsm_config *config, tl_lsm_config *of_file, tl_bytes_view partition, int32_t bucket, const tl_data_file *file,
+                          tl_data_file **out, tl_error *err);
 /** Which rows of a data file are wanted. */
 typedef struct tl_row_finder {
     const tl_predicate *predicate; /* bound to the table's row type, exact; NULL: none */

@@ -366,6 +366,16 @@ static tl_status remove_orphan_files(call *c)
     return add_number(c, bytes);
 }
 
+static tl_status reindex(call *c, const tl_options *specs, size_t n)
+{
+    return tl_table_rewrite_file_index(c->table->table, NULL, specs, n, NULL, c->b->err);
+}
+
+static tl_status rewrite_file_index(call *c)
+{
+    return with_partitions(c, c->args[1], reindex);
+}
+
 static tl_status reset_consumer(call *c)
 {
     int64_t next;
@@ -486,6 +496,7 @@ static const struct procedure {
       "max_expires=partition.expiration-max-num", "options"},
      expire_partitions},
     {"drop_partition", {"table", "partitions"}, drop_partition},
+    {"rewrite_file_index", {"table", "partitions"}, rewrite_file_index},
     {"merge_into",
      {"target_table", "target_alias", "source_sqls", "source_table", "merge_condition", "matched_upsert_condition", "matched_upsert_setting",
       "not_matched_insert_condition", "not_matched_insert_values", "matched_delete_condition", "not_matched_by_source_upsert_condition",

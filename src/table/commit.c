@@ -53,34 +53,57 @@ static tl_status collect(tl_table *table, const tl_commit_messages *messages, tl
 
 /* ---- removing files that do not get in ---- */
 
+/* A path that metadata gives is followed for reading; what lies outside the table and its folders is not ours to remove. */
+static bool is_ours(const tl_table *table, const tl_data_file *file, const char *path)
+{
+    size_t root = strlen(table->path);
+    bool is_inside = strncmp(path, table->path, root) == 0 && path[root] == '/' && tl_path_is_inside(path + root + 1);
+    return file->external_path == NULL || is_inside || tl_lsm_is_external(table->config, path);
+}
+
+/* The files beside a data file, but for those that `kept` (NULL: none) has, too. */
+static void remove_beside(tl_table *table, const char *path, const tl_data_file *file, const tl_data_file *kept)
+{
+    for (int32_t i = 0; i < file->n_extra_files; i++) {
+        bool is_kept = false;
+        for (int32_t k = 0; kept != NULL && k < kept->n_extra_files; k++)
+            is_kept |= strcmp(kept->extra_files[k], file->extra_files[i]) == 0;
+        TL_CLEANUP(tl_freep) char *extra = is_kept ? NULL : tl_strf("%.*s%s", (int)(tl_path_base(path) - path), path, file->extra_files[i]);
+        if (extra != NULL)
+            (void)tl_fs_remove(table->fs, extra, NULL); /* missing is fine, anything else leaves an orphan */
+    }
+}
+
 void tl_table__remove_file(tl_table *table, tl_bytes_view partition, int32_t bucket, const tl_data_file *file)
 {
     TL_CLEANUP(tl_freep) char *path = tl_data_file_path(table->config, partition, bucket, file);
     if (path == NULL)
         return; /* an orphan: the cleaner of orphans finds it */
-    /* A path that metadata gives is followed for reading; what lies outside the table and its folders is not ours to remove. */
-    size_t root = strlen(table->path);
-    bool is_inside = strncmp(path, table->path, root) == 0 && path[root] == '/' && tl_path_is_inside(path + root + 1);
-    if (file->external_path != NULL && !is_inside && !tl_lsm_is_external(table->config, path))
+    if (!is_ours(table, file, path))
         return;
     (void)tl_fs_remove(table->fs, path, NULL); /* missing is fine, anything else leaves an orphan */
-    char *slash = strrchr(path, '/');
-    if (slash == NULL)
-        return;
-    for (int32_t i = 0; i < file->n_extra_files; i++) {
-        TL_CLEANUP(tl_freep) char *extra = tl_strf("%.*s/%s", (int)(slash - path), path, file->extra_files[i]);
-        if (extra != NULL)
-            (void)tl_fs_remove(table->fs, extra, NULL); /* as above */
+    remove_beside(table, path, file, NULL);
+}
+
+void tl_table__remove_extra_files(tl_table *table, tl_bytes_view partition, int32_t bucket, const tl_data_file *file, const tl_data_file *kept)
+{
+    TL_CLEANUP(tl_freep) char *path = tl_data_file_path(table->config, partition, bucket, file);
+    if (path != NULL && is_ours(table, file, path))
+        remove_beside(table, path, file, kept);
+}
+
+static const tl_data_file *find_file(const tl_file_list *list, const char *name)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        if (strcmp(list->items[i]->name, name) == 0)
+            return list->items[i];
     }
+    return NULL;
 }
 
 static bool listed(const tl_file_list *list, const char *name)
 {
-    for (size_t i = 0; i < list->n; i++) {
-        if (strcmp(list->items[i]->name, name) == 0)
-            return true;
-    }
-    return false;
+    return find_file(list, name) != NULL;
 }
 
 static void remove_list(tl_table *table, const tl_commit_message *m, const tl_file_list *files)
@@ -95,12 +118,14 @@ static void remove_indexes(tl_table *table, const tl_commit_message *m, const tl
         tl_indexes__remove(table, tl_bytes_view_of(m->partition), m->bucket, files->items[i]);
 }
 
-/* What a compaction made anew. A file that was only moved to another level is still live where it was. */
+/* What a compaction made anew. A file that was only moved to another level, or got another index, is still live as it was. */
 static void remove_compaction(tl_table *table, const tl_commit_message *m)
 {
     for (size_t i = 0; i < m->compact_after.n; i++) {
-        const tl_data_file *file = m->compact_after.items[i];
-        if (!listed(&m->compact_before, file->name) && !listed(&m->new_files, file->name))
+        const tl_data_file *file = m->compact_after.items[i], *before = find_file(&m->compact_before, file->name);
+        if (before != NULL)
+            tl_table__remove_extra_files(table, tl_bytes_view_of(m->partition), m->bucket, file, before);
+        else if (!listed(&m->new_files, file->name))
             tl_table__remove_file(table, tl_bytes_view_of(m->partition), m->bucket, file);
     }
     remove_list(table, m, &m->compact_changelog);

@@ -145,8 +145,11 @@ tl_status tl_deletion__delta(tl_table *table, const tl_snapshot *snap, const tl_
     for (size_t i = 0; status == TL_OK && ok && i < entries.n; i++) {
         tl_manifest_entry *e = &entries.items[i];
         status = tl_deletion__file_key(e, &key);
-        if (status == TL_OK && e->kind == TL_ENTRY_ADD)
-            tl_map_remove(&gone, key.data, key.len);
+        if (status == TL_OK && e->kind == TL_ENTRY_ADD) {
+            const tl_manifest_entry *before = tl_map_remove(&gone, key.data, key.len);
+            if (before != NULL) /* the file got another index */
+                tl_table__remove_extra_files(table, tl_bytes_view_of(before->partition), before->bucket, before->file, e->file);
+        }
         else if (keep_appended && e->file->file_source != TL_FILE_COMPACTED)
             continue; /* of files of older releases the source is not known */
         else if (status == TL_OK && (keep == NULL || !tl_name_set_has(keep, key.data, key.len)))

@@ -299,6 +299,12 @@ typedef struct tl_sort_spec {
 } tl_sort_spec;
 /** Sort the rows of an append table without buckets, in each partition, into new files. One commit, in which rows do not change. */
 tl_status tl_table_sort(tl_table *table, const char *user /* NULL: random */, const tl_sort_spec *spec, tl_commit_result *out, tl_error *err);
+/**
+ * Make the file indexes of live files what the options ask for now: entries change, data files stay; files that have them already are left
+ * alone. In the partitions that one of the specs names (n == 0: all). Commits as a compaction does.
+ */
+tl_status tl_table_rewrite_file_index(tl_table *table, const char *user /* NULL: random */, const tl_options *partitions, size_t n,
+                                      tl_commit_result *out, tl_error *err);
 /** Count the rows of the latest snapshot and the bytes of their files, into a statistics file that a snapshot of its own names. */
 tl_status tl_table_analyze(tl_table *table, const char *user /* NULL: random */, tl_pool *pool, tl_commit_result *out, tl_error *err);
 tl_status tl_table_create_tag(tl_table *table, const char *name, int64_t snapshot_id /* 0: latest */, int64_t retained_ms /* TL_ABSENT */, tl_error *err);

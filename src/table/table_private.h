@@ -413,6 +413,8 @@ bool tl_partition_matches(tl_table *table, const tl_predicate *pred, tl_bytes_vi
 
 /** Remove a data file and its extra files; a missing one is fine. */
 void tl_table__remove_file(tl_table *table, tl_bytes_view partition, int32_t bucket, const tl_data_file *file);
+/** Of the files beside it those that `kept`, an entry of the same data file, does not have. */
+void tl_table__remove_extra_files(tl_table *table, tl_bytes_view partition, int32_t bucket, const tl_data_file *file, const tl_data_file *kept);
 
 /* ---- deletion of what expired (expire.c, deletion.c, tag.c) ---- */
 

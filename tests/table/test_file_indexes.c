@@ -331,6 +331,83 @@ static void index_files_go_with_their_data_files(void **state)
     close_lake(&l);
 }
 
+static int64_t latest_snapshot(tl_table *table)
+{
+    TL_CLEANUP(tl_snapshot_freep) tl_snapshot *latest = latest_of(table);
+    return latest->id;
+}
+
+static void rewrite_indexes(lake *l, const char *partition)
+{
+    tl_error err;
+    tl_table *table = open_table(l, "t");
+    tl_options spec = options_of(partition);
+    assert_ok(tl_table_rewrite_file_index(table, NULL, &spec, partition == NULL ? 0 : 1, NULL, &err), &err);
+    tl_options_deinit(&spec);
+    assert_sound(table);
+    tl_table_free(table);
+}
+
+/* Files asked of a filter since the last call, and that the rows are those of a read without indexes. */
+static uint64_t asked(lake *l, const char *where)
+{
+    uint64_t before = tl_file_index_count().files_asked;
+    assert_same_rows(l, &where, 1);
+    return tl_file_index_count().files_asked - before;
+}
+
+static void indexes_are_made_anew_for_files_that_are_there(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *keys, *options;
+    } tables[] = {
+        {NULL, "bucket=-1"},
+        {NULL, "bucket=-1,row-tracking.enabled=true"},
+        {"p,id", "bucket=1,deletion-vectors.enabled=true"},
+        {"p,id", "bucket=1,file.format=orc"},
+    };
+    for (size_t i = 0; i < TL_ARRAY_LEN(tables); i++) {
+        lake l = memory_lake();
+        tl_error err;
+        create(&l, "t", "p INT NOT NULL, id INT NOT NULL, v STRING", tables[i].keys, "p", tables[i].options);
+        tl_table *table = open_table(&l, "t");
+        put_as(table, NULL, TL_COMMIT_BATCH, "{'p':1,'id':1,'v':'a'}\n{'p':1,'id':2,'v':'b'}\n{'p':2,'id':1,'v':'a'}", tables[i].keys != NULL);
+        put(table, "{'p':1,'id':2,'v':'c'}\n{'p':1,'id':3}");
+        int64_t before = latest_snapshot(table);
+        tl_table_free(table);
+        tl_alter changes[] = {{.kind = TL_ALTER_RENAME_COLUMN, .name = "v", .value = "w"},
+                              {.kind = TL_ALTER_SET_OPTION, .name = "file-index.bitmap.columns", .value = "w,id"},
+                              {.kind = TL_ALTER_SET_OPTION, .name = "file-index.in-manifest-threshold", .value = "0 b"}};
+        alter(&l, changes, TL_ARRAY_LEN(changes));
+        assert_int_equal(asked(&l, "[\"=\",\"w\",\"a\"]"), 0);
+        rewrite_indexes(&l, "p=2");
+        assert_int_equal(files_with(l.fs, ".index"), 1);
+        rewrite_indexes(&l, NULL);
+        table = open_table(&l, "t");
+        assert_int_equal(latest_snapshot(table), before + 2);
+        assert_true(asked(&l, "[\"=\",\"w\",\"a\"]") >= 2);
+        assert_same_rows(&l, (const char *const[]){"[\"isNull\",\"w\"]", "[\"!=\",\"w\",\"b\"]", "[\"=\",\"id\",2]"}, 3);
+        /* Nothing changes the second time. */
+        rewrite_indexes(&l, NULL);
+        assert_int_equal(latest_snapshot(table), before + 2);
+        size_t files = files_with(l.fs, ".index");
+        tl_alter more[] = {{.kind = TL_ALTER_SET_OPTION, .name = "file-index.bitmap.columns", .value = "w"}};
+        alter(&l, more, 1);
+        rewrite_indexes(&l, NULL);
+        assert_int_equal(files_with(l.fs, ".index"), 2 * files);
+        /* Old index files go with the snapshots that know them, data files stay. */
+        tl_expire_spec spec = {.retain_max = 1, .retain_min = 1};
+        int32_t expired = 0;
+        assert_ok(tl_table_expire(table, &spec, &expired, &err), &err);
+        assert_int_equal(files_with(l.fs, ".index"), files);
+        rewrite_indexes(&l, NULL);
+        assert_true(asked(&l, "[\"=\",\"w\",\"a\"]") >= 2);
+        tl_table_free(table);
+        close_lake(&l);
+    }
+}
+
 static char *index_path(lake *l)
 {
     char **paths = NULL, *found = NULL;
@@ -404,6 +481,7 @@ int main(void)
         cmocka_unit_test(indexes_are_the_references_to_the_byte),
         cmocka_unit_test(filters_read_only_what_they_must),
         cmocka_unit_test(indexes_outlive_changes_of_the_schema),
+        cmocka_unit_test(indexes_are_made_anew_for_files_that_are_there),
         cmocka_unit_test(index_files_go_with_their_data_files),
         cmocka_unit_test(a_damaged_index_is_told_by_name),
         cmocka_unit_test(the_least_number_leaves_bsi_out),
