@@ -343,9 +343,8 @@ tl_status tl_bind__select(tl_binder *outer, const tl_ast *ast, const tl_ast *ord
     tl_sort_key *keys;
     int32_t having, qualify;
     b->scalar_input = &plan;
-    b->late_subqueries = select->kid[4] != NULL; /* their values are joined to the groups, not to the rows that make them */
+    b->late_subqueries = true; /* their values are joined to the groups, if there are any, not to the rows that make them */
     TL_TRY(bind_items(b, select->kid[1], &list));
-    b->late_subqueries = true;
     TL_TRY(add_condition(b, select->kid[5], "HAVING", &list, &having));
     TL_TRY(add_condition(b, select->kid[7], "QUALIFY", &list, &qualify));
     b->scalar_input = NULL;

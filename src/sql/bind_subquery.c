@@ -577,5 +577,6 @@ tl_status tl_bind__subquery(tl_binder *b, const tl_ast *ast, tl_expr **out)
         return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, ast,
                             "in streaming mode a subquery can stand in WHERE, HAVING, SELECT and FROM, but not in a condition of JOIN, GROUP BY or ORDER BY");
     TL_TRY(unlowered(b, ast, out));
-    return b->streaming && !b->late_subqueries ? tl_bind__lower_subqueries(b, out, 1, b->scalar_input) : TL_OK;
+    bool late = b->late_subqueries && !b->in_aggregate; /* what an aggregate takes in must be there before the groups */
+    return b->streaming && !late ? tl_bind__lower_subqueries(b, out, 1, b->scalar_input) : TL_OK;
 }
