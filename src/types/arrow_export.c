@@ -18,7 +18,6 @@ static void release_array(struct ArrowArray *array)
         struct ArrowArray *child = array->children[i];
         if (child != NULL && child->release != NULL) /* else it was moved, or never filled */
             child->release(child);
-        tl_free(child);
     }
     array_private *own = array->private_data;
     tl_column_unref(own->col);
@@ -27,22 +26,17 @@ static void release_array(struct ArrowArray *array)
     array->release = NULL;
 }
 
-/* A node whose children are empty (released) yet. Few allocations, and small ones: batches of one row are exported, too. */
+/* A node whose children are empty (released) yet. Few allocations, and small ones: batches of one row are exported, too. The children's
+ * structs are the node's; a child that is moved out leaves its struct behind. */
 static tl_status array_node(const tl_column *col, int64_t length, int64_t n_children, struct ArrowArray *out, tl_error *err)
 {
     *out = (struct ArrowArray){0};
-    array_private *own = tl_calloc(1, sizeof *own + (size_t)n_children * sizeof(own->children[0]));
+    array_private *own = tl_calloc(1, sizeof *own + (size_t)n_children * (sizeof(own->children[0]) + sizeof(struct ArrowArray)));
     if (own == NULL)
         return tl_nomem(err, "Arrow array");
-    for (int64_t i = 0; i < n_children; i++) {
-        own->children[i] = tl_calloc(1, sizeof(struct ArrowArray));
-        if (own->children[i] != NULL)
-            continue;
-        while (i-- > 0)
-            tl_free(own->children[i]);
-        tl_free(own);
-        return tl_nomem(err, "Arrow array");
-    }
+    struct ArrowArray *nodes = (struct ArrowArray *)(void *)(own->children + n_children);
+    for (int64_t i = 0; i < n_children; i++)
+        own->children[i] = &nodes[i];
     if (col != NULL) {
         own->col = tl_column_ref(col);
         out->null_count = col->null_count;

@@ -14,6 +14,21 @@ tl_column *tl_column_ref(const tl_column *col)
     return c;
 }
 
+/* Columns of a row or a few, as look-ups make them, have their values behind the struct: one allocation less for each. */
+#define INLINE_BYTES 64
+#define INLINE_AT ((sizeof(tl_column) + 15) / 16 * 16)
+
+static void *inline_buffer(const tl_column *col)
+{
+    return (uint8_t *)(uintptr_t)col + INLINE_AT;
+}
+
+static void free_buffer(const tl_column *col, void *buffer)
+{
+    if (buffer != inline_buffer(col))
+        tl_free(buffer);
+}
+
 void tl_column_unref(tl_column *col)
 {
     if (col == NULL || __atomic_sub_fetch(&col->refs, 1, __ATOMIC_ACQ_REL) != 0)
@@ -22,8 +37,8 @@ void tl_column_unref(tl_column *col)
         col->release(col);
     } else {
         tl_free(col->validity);
-        tl_free(col->values);
-        tl_free(col->offsets);
+        free_buffer(col, col->values);
+        free_buffer(col, col->offsets);
         tl_free(col->data);
     }
     for (int32_t i = 0; i < col->n_children; i++)
@@ -47,9 +62,9 @@ static int32_t child_count(const tl_type *type, tl_phys phys)
     }
 }
 
-tl_status tl_column__shell(const tl_type *type, int64_t length, tl_column **out, tl_error *err)
+static tl_status make_shell(const tl_type *type, int64_t length, size_t bytes, tl_column **out, tl_error *err)
 {
-    TL_CLEANUP(tl_freep) tl_column *col = tl_calloc(1, sizeof *col);
+    TL_CLEANUP(tl_freep) tl_column *col = tl_calloc(1, bytes);
     if (col == NULL)
         return tl_nomem(err, "column");
     tl_phys phys = tl_type_phys(type);
@@ -65,37 +80,36 @@ tl_status tl_column__shell(const tl_type *type, int64_t length, tl_column **out,
     return TL_OK;
 }
 
+tl_status tl_column__shell(const tl_type *type, int64_t length, tl_column **out, tl_error *err)
+{
+    return make_shell(type, length, sizeof(tl_column), out, err);
+}
+
 static bool has_offsets(tl_phys phys)
 {
     return phys == TL_PHYS_BYTES || phys == TL_PHYS_LIST || phys == TL_PHYS_MAP;
 }
 
-static tl_status alloc_buffers(tl_column *col, bool zero, tl_error *err)
+static tl_status column_alloc(const tl_type *type, int64_t length, bool zero, tl_column **out, tl_error *err)
 {
+    tl_phys phys = tl_type_phys(type);
     size_t bytes = 0;
-    int width = tl_phys_width(col->phys);
-    bool offsets = has_offsets(col->phys);
-    if (width == 0 && !offsets)
-        return TL_OK;
-    if (!tl_mul_size((size_t)col->length + (offsets ? 1 : 0), offsets ? sizeof(int32_t) : (size_t)width, &bytes))
+    int width = tl_phys_width(phys);
+    bool offsets = has_offsets(phys);
+    if (!tl_mul_size((size_t)length + (offsets ? 1 : 0), offsets ? sizeof(int32_t) : (size_t)width, &bytes))
         return tl_nomem(err, "column");
-    void *buffer = tl_alloc_aligned(TL_MAX(bytes, 1));
+    bool is_inline = bytes <= INLINE_BYTES;
+    TL_CLEANUP(tl_column_unrefp) tl_column *col = NULL;
+    TL_TRY(make_shell(type, length, is_inline ? INLINE_AT + INLINE_BYTES : sizeof *col, &col, err));
+    void *buffer = is_inline ? inline_buffer(col) : tl_alloc_aligned(bytes);
     if (buffer == NULL)
         return tl_nomem(err, "column");
-    if (zero)
+    if (zero && !is_inline)
         memset(buffer, 0, bytes);
     if (offsets)
         col->offsets = buffer;
-    else
+    else if (width > 0)
         col->values = buffer;
-    return TL_OK;
-}
-
-static tl_status column_alloc(const tl_type *type, int64_t length, bool zero, tl_column **out, tl_error *err)
-{
-    TL_CLEANUP(tl_column_unrefp) tl_column *col = NULL;
-    TL_TRY(tl_column__shell(type, length, &col, err));
-    TL_TRY(alloc_buffers(col, zero, err));
     *out = TL_STEAL(col);
     return TL_OK;
 }

@@ -6,6 +6,13 @@
 
 static tl_status put_record(tl_buf *out, const tl_avro_record *record, const char *name, bool top);
 
+static tl_status put3(tl_buf *out, const char *a, const char *b, const char *c)
+{
+    TL_TRY(tl_buf_append_str(out, a));
+    TL_TRY(tl_buf_append_str(out, b));
+    return tl_buf_append_str(out, c);
+}
+
 static tl_status put_type(tl_buf *out, const tl_avro_field *field, const char *record_name)
 {
     static const char *const texts[] = {
@@ -22,7 +29,7 @@ static tl_status put_type(tl_buf *out, const tl_avro_field *field, const char *r
     if (field->kind != TL_AVRO_RECORD && field->kind != TL_AVRO_NULL_RECORDS)
         return tl_buf_append_str(out, texts[field->kind]);
     tl_buf name = {0};
-    tl_status status = tl_buf_appendf(&name, "%s_%s", record_name, field->name);
+    tl_status status = put3(&name, record_name, "_", field->name);
     if (status == TL_OK)
         status = tl_buf_append_byte(&name, 0);
     bool list = field->kind == TL_AVRO_NULL_RECORDS;
@@ -38,12 +45,11 @@ static tl_status put_type(tl_buf *out, const tl_avro_field *field, const char *r
 
 static tl_status put_record(tl_buf *out, const tl_avro_record *record, const char *name, bool top)
 {
-    TL_TRY(tl_buf_appendf(out, "{\"type\":\"record\",\"name\":\"%s\",%s\"fields\":[", name,
-                          top ? "\"namespace\":\"org.apache.paimon.avro.generated\"," : ""));
+    TL_TRY(put3(out, "{\"type\":\"record\",\"name\":\"", name, "\","));
+    TL_TRY(tl_buf_append_str(out, top ? "\"namespace\":\"org.apache.paimon.avro.generated\",\"fields\":[" : "\"fields\":["));
     for (int32_t i = 0; i < record->n_fields; i++) {
         const tl_avro_field *f = &record->fields[i];
-        TL_TRY(
-            tl_buf_appendf(out, "%s{\"name\":\"%s\",\"type\":%s", i > 0 ? "," : "", f->name, f->nullable ? "[\"null\"," : ""));
+        TL_TRY(put3(out, i > 0 ? ",{\"name\":\"" : "{\"name\":\"", f->name, f->nullable ? "\",\"type\":[\"null\"," : "\",\"type\":"));
         TL_TRY(put_type(out, f, name));
         TL_TRY(tl_buf_append_str(out, f->nullable ? "],\"default\":null}" : "}"));
     }

@@ -35,6 +35,15 @@ static tl_status flush_pending(tl_pq_writer *writer, tl_error *err)
     return tl_file_write(writer->file, writer->pending.data, bytes, err);
 }
 
+/* A small row group goes to the file in one piece, whose memory is taken at once. Metadata: about 200 bytes a column. */
+static tl_status reserve_pending(tl_pq_writer *writer, int64_t bytes, tl_error *err)
+{
+    size_t want = (size_t)bytes + (size_t)writer->schema.n_leaves * 256;
+    if (want > PENDING_BYTES_MAX)
+        return TL_OK;
+    return tl_buf_reserve(&writer->pending, want) == TL_OK ? TL_OK : tl_nomem(err, "bytes of a data file");
+}
+
 static tl_status put_file(tl_pq_writer *writer, const void *data, size_t bytes, tl_error *err)
 {
     if (bytes == 0)
@@ -227,6 +236,14 @@ static tl_pq_leaf *source_of(tl_pq_writer *writer, int32_t leaf_idx)
     return &writer->schema.leaves[twin >= 0 ? twin : leaf_idx];
 }
 
+static int64_t group_bytes(tl_pq_writer *writer)
+{
+    int64_t bytes = 0;
+    for (int32_t i = 0; i < writer->schema.n_leaves; i++)
+        bytes += tl_pq__leaf_bytes(source_of(writer, i));
+    return bytes;
+}
+
 static tl_status put_blooms(tl_pq_writer *writer, chunk_place *places, tl_error *err)
 {
     for (int32_t i = 0; i < writer->schema.n_leaves; i++) {
@@ -283,6 +300,7 @@ static tl_status end_group(tl_pq_writer *writer, tl_error *err)
         return tl_nomem(err, "row group");
     for (int32_t i = 0; i < n_leaves; i++)
         TL_TRY(tl_pq__leaf_end_page(&writer->schema.leaves[i], err));
+    TL_TRY(reserve_pending(writer, group_bytes(writer), err));
     for (int32_t i = 0; i < n_leaves; i++)
         TL_TRY(put_chunk(writer, source_of(writer, i), &places[i], err));
     TL_TRY(put_blooms(writer, places, err));
@@ -351,14 +369,6 @@ static tl_status write_rows(tl_pq_writer *writer, const tl_batch *batch, int64_t
     }
     writer->group_rows += count;
     return TL_OK;
-}
-
-static int64_t group_bytes(tl_pq_writer *writer)
-{
-    int64_t bytes = 0;
-    for (int32_t i = 0; i < writer->schema.n_leaves; i++)
-        bytes += tl_pq__leaf_bytes(source_of(writer, i));
-    return bytes;
 }
 
 static tl_status write_batch(tl_pq_writer *writer, const tl_batch *batch, tl_error *err)

@@ -214,7 +214,10 @@ static tl_status leaf_path(schema_builder *b, tl_pq_leaf *leaf)
     tl_status status = leaf->path == NULL ? TL_E_NOMEM : TL_OK;
     for (int32_t i = 0; status == TL_OK && i < b->path_len; i++) {
         leaf->path[i] = b->path[i];
-        status = tl_buf_appendf(&dotted, "%s%s", i == 0 ? "" : ".", b->path[i]);
+        if (i > 0)
+            status = tl_buf_append_byte(&dotted, '.');
+        if (status == TL_OK)
+            status = tl_buf_append_str(&dotted, b->path[i]);
     }
     if (status == TL_OK)
         status = tl_buf_append_byte(&dotted, 0);
