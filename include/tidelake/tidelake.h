@@ -147,7 +147,8 @@ TIDELAKE_API tl_status tidelake_read_split(tidelake_table *table, tidelake_bytes
 typedef enum tidelake_lookup_tier {
     TIDELAKE_LOOKUP_AUTO = 0,   /* in memory if the table is likely to fit into memory_bytes, else from its files */
     TIDELAKE_LOOKUP_MEMORY = 1, /* loaded when it is opened: a look-up takes microseconds */
-    TIDELAKE_LOOKUP_FILES = 2   /* nothing is held: each call reads what may contain its keys; ask for many at a time */
+    TIDELAKE_LOOKUP_FILES = 2   /* each call reads what may contain its keys, ask for many at a time; keys asked for are kept in an
+                                   eighth of memory_bytes, and cost microseconds from then on */
 } tidelake_lookup_tier;
 
 typedef struct tidelake_lookup_options {
@@ -158,7 +159,7 @@ typedef struct tidelake_lookup_options {
     size_t n_columns;
     const char *where;          /* rows that fail are not found; as in tidelake_read_options */
     tidelake_lookup_tier tier;
-    int64_t memory_bytes;       /* for AUTO; 0: the table's lookup.cache-max-memory-size */
+    int64_t memory_bytes;       /* for AUTO and FILES; 0: the table's lookup.cache-max-memory-size */
     int threads;                /* for loading and reading; 0 or 1: the calling thread */
 } tidelake_lookup_options;
 #define TIDELAKE_LOOKUP_INIT {sizeof(tidelake_lookup_options), NULL, 0, NULL, 0, NULL, TIDELAKE_LOOKUP_AUTO, 0, 0}

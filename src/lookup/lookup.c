@@ -5,7 +5,7 @@
  */
 #include "lookup/lookup.h"
 
-#include "types/row_index.h"
+#include "lookup/asked_private.h"
 #include "types/binary_row.h"
 
 typedef struct chunk {
@@ -38,6 +38,9 @@ struct tl_lookup {
     tl_row_index by_key;
     tl_row_index by_primary;
     int64_t alive, rows;
+    int64_t held_bytes;     /* about what the chunks take */
+    tl_lookup__asked asked; /* files: keys whose rows are in the chunks, if there are any */
+    int64_t kept_bytes_max; /* files: above it chunks are dropped before the next probe */
 };
 
 /* ---- which columns ---- */
@@ -150,7 +153,8 @@ static void clear(tl_lookup *l)
     l->n_chunks = 0;
     tl_row_index_deinit(&l->by_key);
     tl_row_index_deinit(&l->by_primary);
-    l->alive = l->rows = 0;
+    tl_lookup__asked_deinit(&l->asked);
+    l->alive = l->rows = l->held_bytes = 0;
 }
 
 static tl_status keys_of(const tl_batch *batch, const int32_t *columns, int32_t n, tl_keys **out, tl_error *err)
@@ -194,6 +198,7 @@ static tl_status add_chunk(tl_lookup *l, tl_batch *batch, uint8_t *dead, tl_erro
     }
     l->chunks[l->n_chunks++] = c;
     l->rows += batch->n_rows;
+    l->held_bytes += tl_batch_bytes(batch) * 2 + (int64_t)sizeof(chunk); /* keys are about as large again */
     l->alive += batch->n_rows - tl_bitmap_count(c.dead, 0, batch->n_rows);
     return TL_OK;
 }
@@ -241,6 +246,23 @@ static tl_status find_newest(tl_lookup *l, const tl_splits *splits, tl_batch **o
     return status;
 }
 
+/* Rows of keys that are not among those asked for last: what else lies there may be asked for later, and is read then. */
+static tl_status mark_others(const tl_lookup *l, const tl_batch *batch, uint8_t **out, tl_error *err)
+{
+    TL_CLEANUP(tl_keys_freep) tl_keys *keys = NULL;
+    TL_CLEANUP(tl_freep) uint8_t *dead = tl_calloc(tl_bitmap_bytes(batch->n_rows) + 1, 1);
+    if (dead == NULL)
+        return tl_nomem(err, "look-up rows");
+    TL_TRY(keys_of(batch, l->keys, l->n_keys, &keys, err));
+    for (int64_t i = 0; i < batch->n_rows; i++) {
+        if (!tl_lookup__asked_has(&l->asked, keys, i, /* newest= */ true))
+            tl_bit_set(dead, i);
+    }
+    *out = TL_STEAL(dead);
+    return TL_OK;
+}
+
+/* Takes the reader over. From files only rows of keys asked for last are found. */
 static tl_status load_reader(tl_lookup *l, tl_reader *reader, tl_error *err)
 {
     tl_status status = TL_OK;
@@ -249,10 +271,13 @@ static tl_status load_reader(tl_lookup *l, tl_reader *reader, tl_error *err)
         status = tl_reader_next(reader, &batch, err);
         if (status != TL_OK || batch == NULL)
             break;
-        if (batch->n_rows == 0)
+        uint8_t *dead = NULL;
+        if (batch->n_rows > 0 && l->tier == TL_LOOKUP_FILES)
+            status = mark_others(l, batch, &dead, err);
+        if (batch->n_rows == 0 || status != TL_OK)
             tl_batch_free(batch);
         else
-            status = add_chunk(l, batch, NULL, err);
+            status = add_chunk(l, batch, dead, err);
     }
     tl_reader_free(reader);
     return status;
@@ -481,6 +506,7 @@ static tl_status init(tl_lookup *l, const tl_lookup_spec *spec, tl_error *err)
     l->incremental = changes_are_exact(l->table);
     l->newest_partitions = newest_partitions(l->table);
     TL_TRY(choose_tier(l, spec, err));
+    l->kept_bytes_max = spec->memory_bytes / 8;
     TL_TRY(choose_columns(l, spec, err));
     return tl_lookup_refresh(l, NULL, err);
 }
@@ -537,7 +563,7 @@ int64_t tl_lookup_bytes(const tl_lookup *l)
     int64_t bytes = (int64_t)((l->by_key.cap + l->by_primary.cap) * sizeof(struct tl_row_entry) + (l->by_key.n_slots + l->by_primary.n_slots) * 4);
     for (uint32_t i = 0; i < l->n_chunks; i++)
         bytes += tl_batch_bytes(l->chunks[i].batch) * 2; /* keys are about as large again */
-    return bytes;
+    return bytes + l->asked.bytes;
 }
 
 /* ---- matches ---- */
@@ -584,20 +610,17 @@ static bool can_push(const tl_column *col)
     return col->phys != TL_PHYS_F32 && col->phys != TL_PHYS_F64;
 }
 
-/* The look-up's own filter, and for each key column that it is one of the wanted values. Not exact: the probe decides. */
-static tl_status wanted_predicate(const tl_lookup *l, const tl_column *const *keys, const uint32_t *rows, int64_t n, tl_predicate **out,
-                                  tl_error *err)
+/* The look-up's own filter, and for each key column that it is one of the wanted values. Not exact: mark_others() decides. */
+static tl_status wanted_predicate(const tl_lookup *l, tl_column *const *wanted, tl_predicate **out, tl_error *err)
 {
     TL_CLEANUP(tl_predicate_freep) tl_predicate *pred = NULL;
     if (l->predicate != NULL)
         TL_TRY(tl_predicate_dup(l->predicate, &pred, err));
     for (int32_t k = 0; k < l->n_keys; k++) {
-        if (!can_push(keys[k]))
+        if (!can_push(wanted[k]))
             continue;
-        tl_column *literals = NULL;
         tl_predicate *leaf = NULL, *both = NULL;
-        TL_TRY(tl_column_gather(keys[k], rows, n, &literals, err));
-        TL_TRY(tl_predicate_leaf(TL_PRED_IN, l->stored[l->keys[k]], literals, &leaf, err));
+        TL_TRY(tl_predicate_leaf(TL_PRED_IN, l->stored[l->keys[k]], tl_column_ref(wanted[k]), &leaf, err));
         TL_TRY(tl_predicate_combine(TL_PRED_AND, TL_STEAL(pred), leaf, &both, err));
         pred = both;
     }
@@ -605,7 +628,7 @@ static tl_status wanted_predicate(const tl_lookup *l, const tl_column *const *ke
     return TL_OK;
 }
 
-/* Rows whose key has no NULL, in key order and each key once: the order in which files have them. */
+/* Rows whose key has no NULL and is not known yet, in key order and each key once: the order in which files have them. */
 static tl_status distinct_keys(const tl_lookup *l, const tl_column *const *keys, int64_t n_rows, uint32_t *rows, int64_t *n, tl_error *err)
 {
     TL_CLEANUP(tl_keys_freep) tl_keys *all = NULL;
@@ -614,25 +637,16 @@ static tl_status distinct_keys(const tl_lookup *l, const tl_column *const *keys,
     TL_TRY(tl_keys_sort(all, rows, err));
     for (int64_t i = 0; i < n_rows; i++) {
         bool again = *n > 0 && tl_keys_compare(all, rows[*n - 1], all, rows[i]) == 0;
-        if (!again && !any_null(keys, l->n_keys, rows[i]))
+        if (!again && !any_null(keys, l->n_keys, rows[i]) && !tl_lookup__asked_has(&l->asked, all, rows[i], /* newest= */ false))
             rows[(*n)++] = rows[i];
     }
     return TL_OK;
 }
 
-/* Read what may hold one of the keys into chunks, which then answer as if they were the table. */
-static tl_status load_wanted(tl_lookup *l, const tl_column *const *keys, int64_t n_rows, tl_error *err)
+static tl_status read_wanted(tl_lookup *l, tl_column *const *wanted, tl_error *err)
 {
     TL_CLEANUP(tl_predicate_freep) tl_predicate *pred = NULL;
-    TL_CLEANUP(tl_freep) uint32_t *rows = tl_alloc(sizeof *rows * (size_t)(n_rows + 1));
-    if (rows == NULL)
-        return tl_nomem(err, "look-up keys");
-    clear(l);
-    int64_t n = 0;
-    TL_TRY(distinct_keys(l, keys, n_rows, rows, &n, err));
-    if (n == 0 || l->snapshot == 0)
-        return TL_OK;
-    TL_TRY(wanted_predicate(l, keys, rows, n, &pred, err));
+    TL_TRY(wanted_predicate(l, wanted, &pred, err));
     tl_scan_spec spec = {.columns = l->stored, .n_columns = l->n_stored, .predicate = pred, .limit = -1, .pool = l->pool};
     tl_splits splits = {0};
     TL_TRY(tl_table_plan_at(l->table, l->snapshot, &spec, &splits, err));
@@ -644,6 +658,49 @@ static tl_status load_wanted(tl_lookup *l, const tl_column *const *keys, int64_t
             status = load_reader(l, reader, err);
     }
     tl_splits_deinit(&splits);
+    return status;
+}
+
+/* Note the keys of some rows as asked for, and read what files hold of them. */
+static tl_status ask(tl_lookup *l, const tl_column *const *keys, const uint32_t *rows, int64_t n, tl_error *err)
+{
+    tl_keys *asked = NULL;
+    tl_column **wanted = tl_calloc((size_t)l->n_keys + 1, sizeof *wanted);
+    tl_status status = wanted == NULL ? tl_nomem(err, "look-up keys") : TL_OK;
+    for (int32_t k = 0; k < l->n_keys && status == TL_OK; k++)
+        status = tl_column_gather(keys[k], rows, n, &wanted[k], err);
+    if (status == TL_OK)
+        status = tl_keys_create((const tl_column *const *)wanted, l->n_keys, n, &asked, err);
+    if (status == TL_OK)
+        status = tl_lookup__asked_add(&l->asked, asked, err);
+    if (status == TL_OK)
+        status = read_wanted(l, wanted, err);
+    for (int32_t k = 0; k < l->n_keys && wanted != NULL; k++)
+        tl_column_unref(wanted[k]);
+    tl_free(wanted);
+    return status;
+}
+
+#define KEPT_CHUNKS_MAX 16384 /* every probe that reads makes some: a gather of many rows looks at all */
+
+/*
+ * Read what may hold one of the keys into chunks, which then answer as if they were the table. Rows are kept for the probes to come,
+ * and that a key has none, as long as there is room: a key that is asked for again costs what it costs in memory.
+ */
+static tl_status load_wanted(tl_lookup *l, const tl_column *const *keys, int64_t n_rows, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) uint32_t *rows = tl_alloc(sizeof *rows * (size_t)(n_rows + 1));
+    if (rows == NULL)
+        return tl_nomem(err, "look-up keys");
+    if (l->held_bytes + l->asked.bytes > l->kept_bytes_max || l->n_chunks > KEPT_CHUNKS_MAX)
+        clear(l);
+    int64_t n = 0;
+    TL_TRY(distinct_keys(l, keys, n_rows, rows, &n, err));
+    if (n == 0 || l->snapshot == 0)
+        return TL_OK;
+    tl_status status = ask(l, keys, rows, n, err);
+    if (status != TL_OK)
+        clear(l); /* rows of some keys are there, of others not */
     return status;
 }
 
@@ -742,10 +799,41 @@ static tl_status choose_chunks(const tl_lookup *l, const tl_rowref *refs, int64_
     return TL_OK;
 }
 
+/*
+ * The rows of a few keys lie anywhere in memory, and each column of one costs a cache miss or two. Asked for all at once the misses
+ * overlap; the gathers, which go column by column, then find what they need. Strings: first their offsets, then their bytes.
+ */
+static void fetch_ahead(const tl_lookup *l, const tl_rowref *refs, int64_t n)
+{
+    for (int pass = 0; pass < 2; pass++) {
+        for (int64_t i = 0; i < n; i++) {
+            int64_t row = refs[i].row;
+            if (refs[i].row == TL_ROW_NULL)
+                continue;
+            const tl_batch *batch = l->chunks[refs[i].src].batch;
+            for (int32_t c = 0; c < l->n_columns; c++) {
+                const tl_column *col = batch->cols[l->columns[c]];
+                if (pass == 1 && col->phys == TL_PHYS_BYTES) {
+                    __builtin_prefetch(col->data + col->offsets[row]);
+                } else if (pass == 0) {
+                    if (col->validity != NULL)
+                        __builtin_prefetch(col->validity + row / 8);
+                    if (col->offsets != NULL)
+                        __builtin_prefetch(col->offsets + row);
+                    if (col->values != NULL)
+                        __builtin_prefetch((const uint8_t *)col->values + row * tl_phys_width(col->phys));
+                }
+            }
+        }
+    }
+}
+
 tl_status tl_lookup_gather(tl_lookup *l, const tl_rowref *refs, int64_t n, tl_column **out, tl_error *err)
 {
     chunk_choice from = {0};
     const tl_column **srcs = NULL;
+    if (n <= FEW_ROWS)
+        fetch_ahead(l, refs, n);
     tl_status status = choose_chunks(l, refs, n, &from, err);
     if (status == TL_OK && (srcs = tl_alloc(sizeof *srcs * ((size_t)from.n + 1))) == NULL)
         status = tl_nomem(err, "look-up rows");

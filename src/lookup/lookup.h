@@ -3,8 +3,9 @@
  * - memory: the wanted rows and columns are held as batches with a hash index over the look-up key, and follow the table snapshot
  *   by snapshot. Where the table's changes are exact (a changelog, or the deduplicate engine's deltas), only they are read; else
  *   a new snapshot reloads the table;
- * - files: nothing is held. Each probe reads what can contain its keys: pruned by partition, bucket and statistics of the files,
- *   in them by page index and bloom filter. Many keys in one probe share that work.
+ * - files: a probe reads what can contain its keys: pruned by partition, bucket and statistics of the files, in them by page index
+ *   and bloom filter. Many keys in one probe share that work. Of keys that were asked for the rows are kept, up to an eighth of
+ *   `memory_bytes`, until a refresh finds a new snapshot.
  *
  * A look-up sees one snapshot at a time: between two calls of tl_lookup_refresh() the answers do not change. One thread at a time.
  */
@@ -30,7 +31,7 @@ typedef struct tl_lookup_spec {
     const tl_predicate *predicate; /* over the table's columns; rows that fail are not there. NULL: none */
     tl_pool *pool;                 /* for loading; NULL: the calling thread */
     tl_lookup_tier tier;
-    int64_t memory_bytes;          /* for AUTO */
+    int64_t memory_bytes;          /* for AUTO; files: an eighth of it may be kept */
 } tl_lookup_spec;
 
 /** Loads the latest snapshot (memory) or notes it (files). The spec's arrays are copied, the predicate is duplicated. */

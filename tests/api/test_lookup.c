@@ -157,7 +157,12 @@ static void tiers_agree_with_the_model(void **state)
             model[p][k] = round * 100 + i;
             assert_int_equal(tl_buf_appendf(&rows, "{\"p\":\"p%d\",\"k\":%d,\"v\":%d}\n", p, k, model[p][k]), TL_OK);
         }
+        TL_CLEANUP(tl_freep) char *some_keys = NULL, *some_want = NULL;
         for (int i = 0; i < 25; i++) {
+            if (i == 10) {
+                some_keys = tl_strndup((const char *)keys.data, keys.len);
+                some_want = tl_strndup(want.len == 0 ? "" : (const char *)want.data, want.len);
+            }
             int p = (int)(test_random(&rng) % PARTS), k = (int)(test_random(&rng) % (KEYS + 5));
             assert_int_equal(tl_buf_appendf(&keys, "{\"p\":\"p%d\",\"k\":%d}\n", p, k), TL_OK);
             if (k < KEYS && model[p][k] >= 0)
@@ -167,7 +172,9 @@ static void tiers_agree_with_the_model(void **state)
         assert_ok(api_write(&l, table, (const char *)rows.data, NULL, NULL, NULL, &err), &err);
         for (int t = 0; t < 2; t++) {
             assert_ok(tidelake_lookup_refresh(tiers[t], NULL, &err), &err);
-            assert_finds(&l, table, tiers[t], (const char *)keys.data, (const char *)want.data);
+            assert_finds(&l, table, tiers[t], some_keys, some_want);
+            for (int again = 0; again < 2; again++) /* some of the keys are known, then all are */
+                assert_finds(&l, table, tiers[t], (const char *)keys.data, (const char *)want.data);
         }
         tl_buf_deinit(&rows);
         tl_buf_deinit(&keys);
@@ -243,6 +250,32 @@ static void memory_is_taken_while_it_suffices(void **state)
     api_lake_close(&l);
 }
 
+/* Keys that were asked for, found or not, are answered without the table's files, if there is memory for them. */
+static void files_are_read_once_for_a_key(void **state)
+{
+    (void)state;
+    api_lake l;
+    api_lake_open(&l);
+    tl_error err;
+    tidelake_table *table = api_table(&l, "db.t", keyed_schema);
+    assert_ok(api_write(&l, table, "{\"k\":1,\"v\":\"a\"}\n{\"k\":2,\"v\":\"b\"}", NULL, NULL, NULL, &err), &err);
+    for (int keeps = 0; keeps < 2; keeps++) {
+        tidelake_lookup *lookup;
+        tidelake_lookup_options options = TIDELAKE_LOOKUP_INIT;
+        options.tier = TIDELAKE_LOOKUP_FILES;
+        options.memory_bytes = keeps ? 1 << 20 : 100;
+        assert_ok(tidelake_lookup_open(table, &options, &lookup, &err), &err);
+        assert_finds(&l, table, lookup, "{\"k\":1}\n{\"k\":7}", "0: 1 a\n");
+        assert_finds(&l, table, lookup, "{\"k\":2}", "0: 2 b\n");
+        int64_t held = tidelake_lookup_memory_bytes(lookup);
+        assert_finds(&l, table, lookup, "{\"k\":7}\n{\"k\":1}\n{\"k\":2}", "1: 1 a\n2: 2 b\n");
+        assert_true(keeps == (tidelake_lookup_memory_bytes(lookup) == held)); /* nothing new was read */
+        tidelake_lookup_close(lookup);
+    }
+    tidelake_table_close(table);
+    api_lake_close(&l);
+}
+
 static void what_cannot_be_asked_is_refused(void **state)
 {
     (void)state;
@@ -289,6 +322,7 @@ int main(void)
         cmocka_unit_test(tiers_agree_with_the_model),
         cmocka_unit_test(the_newest_partition_answers_after_it_was_overwritten),
         cmocka_unit_test(memory_is_taken_while_it_suffices),
+        cmocka_unit_test(files_are_read_once_for_a_key),
         cmocka_unit_test(what_cannot_be_asked_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
