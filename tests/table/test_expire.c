@@ -390,6 +390,7 @@ static void run_history(const char *options, uint64_t seed)
     h.table = open_table(&h.l, "t");
     write_some(&h);
     remember(&h, NULL);
+    note_changes(&h); /* before a step may expire them */
     for (int i = 0; i < 60; i++) {
         step(&h);
         note_changes(&h);
