@@ -140,6 +140,8 @@ tl_status tl_table__normalize(tl_table_schema *schema, tl_error *err);
 /** Whether values of one type can be cast to another (Java: DataTypeCasts and CastExecutors). */
 bool tl_table__can_cast(const tl_type *from, const tl_type *to, bool allow_explicit);
 tl_status tl_table__validate_default(const tl_type *type, const char *text, tl_error *err);
+/** Append a default value (nested_default.c). After an error the builder can only be freed. */
+tl_status tl_table__read_default(tl_bytes_view text, const tl_type *type, tl_builder *builder, tl_error *err);
 /** A default value as a column of one row. */
 tl_status tl_table__default_column(const tl_type *type, const char *text, tl_column **out, tl_error *err);
 /** Append "[a, b]". */

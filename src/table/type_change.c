@@ -152,8 +152,7 @@ tl_status tl_table__default_column(const tl_type *type, const char *text, tl_col
     tl_bytes_view view = {(const uint8_t *)text, len};
     tl_builder *builder = NULL;
     TL_TRY(tl_builder_create(type, &builder, err));
-    tl_status status = type->n_fields > 0 ? tl_error_set(err, TL_E_UNSUPPORTED, "default values of nested types")
-                                          : tl_text_read_plain(view, type, builder, err);
+    tl_status status = tl_table__read_default(view, type, builder, err);
     if (status == TL_OK)
         status = tl_builder_finish(builder, out, err);
     tl_builder_free(builder);
