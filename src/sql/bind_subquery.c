@@ -226,7 +226,7 @@ static bool holds_column(const tl_expr *e)
 /** Split the correlated conditions of a subquery into its side and that outside; room for `more` pairs. */
 static tl_status find_keys(tl_binder *b, const decorrelated *d, const tl_expr *at, int32_t more, equal_keys *out)
 {
-    size_t room = (size_t)(d->n_conjuncts + more + 1);
+    size_t room = (size_t)d->n_conjuncts + (size_t)more + 1;
     *out = (equal_keys){tl_arena_alloc(b->arena, room * sizeof *out->inner), tl_arena_alloc(b->arena, room * sizeof *out->outer), 0};
     BIND_ALLOC(b, out->inner);
     BIND_ALLOC(b, out->outer);
