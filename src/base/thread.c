@@ -1,6 +1,9 @@
 /*
  * Thread pool. One mutex guards the queue and all groups: tasks are whole buckets, splits or columns, so the lock is never
  * on a hot path. A waiter helps with queued tasks, so tasks may start groups of their own on the same pool.
+ *
+ * Never more threads than the pool has are at tasks: a waiter from outside that helps takes the place of one. Three threads at
+ * four buckets on two processors would leave the fourth bucket to one of them in the end.
  */
 #include "base/thread.h"
 
@@ -24,6 +27,8 @@ struct tl_pool {
     task *head;
     task **tail;
     bool stop;
+    int running;     /* threads that are at a task */
+    int running_max; /* as many as the pool is to have */
     int n_threads;
     pthread_t *threads;
 };
@@ -34,6 +39,9 @@ struct tl_task_group {
     tl_status status; /* first failure */
     tl_error error;
 };
+
+/* Whose task this thread is at; NULL: no pool's. Whoever is at a task may always help, or it might wait for itself. */
+static _Thread_local const tl_pool *current_pool;
 
 static task *pop(tl_pool *pool)
 {
@@ -57,10 +65,15 @@ static void note_result(tl_task_group *group, tl_status status, const tl_error *
 /* @locks pool->lock held on entry and return, released while the task runs */
 static void run_task(tl_pool *pool, task *t)
 {
+    const tl_pool *outer = current_pool;
+    pool->running += outer != pool;
     pthread_mutex_unlock(&pool->lock);
+    current_pool = pool;
     tl_error error = {TL_OK, 0, ""};
     tl_status status = t->fn(t->arg, &error);
+    current_pool = outer;
     pthread_mutex_lock(&pool->lock);
+    pool->running -= outer != pool;
     note_result(t->group, status, &error);
     t->group->pending--;
     tl_free(t);
@@ -72,7 +85,7 @@ static void *worker(void *arg)
     tl_pool *pool = arg;
     pthread_mutex_lock(&pool->lock);
     for (;;) {
-        task *t = pop(pool);
+        task *t = pool->running < pool->running_max || pool->stop ? pop(pool) : NULL;
         if (t != NULL)
             run_task(pool, t);
         else if (pool->stop)
@@ -97,6 +110,7 @@ tl_status tl_pool_create(int threads, tl_pool **out, tl_error *err)
     }
     pool->tail = &pool->head;
     pool->threads = handles;
+    pool->running_max = threads;
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->done, NULL);
@@ -170,12 +184,14 @@ tl_status tl_task_group_wait(tl_task_group *group, tl_error *err)
     if (pool != NULL) {
         pthread_mutex_lock(&pool->lock);
         while (group->pending > 0) {
-            task *t = pop(pool);
+            task *t = current_pool != NULL || pool->running < pool->running_max ? pop(pool) : NULL;
             if (t != NULL)
                 run_task(pool, t);
             else
                 pthread_cond_wait(&pool->done, &pool->lock);
         }
+        if (pool->head != NULL)
+            pthread_cond_signal(&pool->work); /* a thread may have gone to sleep because this one was at a task */
         pthread_mutex_unlock(&pool->lock);
     }
     tl_status status = group->status;

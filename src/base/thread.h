@@ -20,7 +20,7 @@ int tl_pool_threads(const tl_pool *pool);
 /** A group runs its tasks on the pool (pool == NULL: in the calling thread, at once). */
 tl_status tl_task_group_create(tl_pool *pool, tl_task_group **out, tl_error *err);
 tl_status tl_task_group_run(tl_task_group *group, tl_task_fn fn, void *arg, tl_error *err);
-/** Wait for all tasks of the group (helping with queued ones, so nesting cannot deadlock). First error is copied to err. */
+/** Wait for all tasks of the group (helping with queued ones, so nesting cannot deadlock; from outside in the place of a thread). First error is copied to err. */
 tl_status tl_task_group_wait(tl_task_group *group, tl_error *err);
 /** Number of tasks not finished; does not block. */
 int tl_task_group_pending(tl_task_group *group);

@@ -165,7 +165,7 @@ static void sync_all(tl_fs *fs, size_t n, waiting_folder *folders, size_t n_fold
             fs->ops->start_sync(files[i].file);
     }
     if (all > 1 && fs->ops->sync_threads > 1 && finished->pool == NULL)
-        (void)tl_pool_create(fs->ops->sync_threads - 1, &finished->pool, NULL);
+        (void)tl_pool_create(fs->ops->sync_threads, &finished->pool, NULL);
     tl_task_group *group = NULL;
     if (all > 1 && finished->pool != NULL && tl_task_group_create(finished->pool, &group, NULL) == TL_OK) {
         while (started < n && tl_task_group_run(group, sync_one, &files[started], NULL) == TL_OK)

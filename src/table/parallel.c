@@ -1,10 +1,14 @@
 /*
  * One reader over many: the splits of a scan, several at a time on a pool.
  *
- * A slot is one split being read. A task fills its slot with a few batches and ends; it never waits, so that it cannot hold a
+ * A slot is one split being read. A task fills a slot with a few batches and ends; it never waits, so that it cannot hold a
  * thread of the pool that others need. The consumer takes what is ready, asks for more, and, if nothing is ready and a slot has
  * not been begun, does that slot's work itself: a pool that is busy elsewhere (or whose only thread is the consumer's) cannot
  * stop it.
+ *
+ * There is a slot more than threads, so that none is idle while the consumer empties one. That must not lead to three splits of
+ * four being read at the same pace and the fourth by one thread alone at the end: as long as splits wait, the first ones come
+ * first; when all are begun, the one that has been read least.
  */
 #include "table/table_private.h"
 
@@ -18,6 +22,7 @@ typedef struct slot {
     parallel *owner;
     slot_state state;
     size_t split;
+    int64_t n_read; /* batches of the split so far */
     tl_reader *reader;
     tl_batch *batches[SLOT_BATCHES];
     int n_batches;
@@ -86,25 +91,41 @@ static void fill(slot *s)
         }
         s->batches[s->n_batches++] = batch;
     }
+    s->n_read += s->n_batches;
 }
 
-static bool claim(slot *s)
+/* The slot in `state`, which is not RUNNING, whose turn it is; NULL: none. Lock held. */
+static slot *first_in(const parallel *p, slot_state state)
 {
-    if (s->state != SLOT_QUEUED)
-        return false;
-    s->state = SLOT_RUNNING;
-    return true;
+    slot *first = NULL;
+    for (int i = 0; i < p->n_slots; i++) {
+        slot *s = &p->slots[i];
+        if (s->state != state)
+            continue;
+        if (first == NULL || (p->next < p->n ? s->split < first->split : s->n_read < first->n_read))
+            first = s;
+    }
+    return first;
 }
 
+/* A QUEUED slot becomes RUNNING; NULL: there is none. Lock held. */
+static slot *claim(parallel *p)
+{
+    slot *s = first_in(p, SLOT_QUEUED);
+    if (s != NULL)
+        s->state = SLOT_RUNNING;
+    return s;
+}
+
+/* One task is started for each slot that is queued; which one it fills is found when it runs. */
 static tl_status run_slot(void *arg, tl_error *err)
 {
     (void)err; /* failures travel in the slot: the consumer sees them in its place */
-    slot *s = arg;
-    parallel *p = s->owner;
+    parallel *p = arg;
     pthread_mutex_lock(&p->lock);
-    bool mine = claim(s);
+    slot *s = claim(p);
     pthread_mutex_unlock(&p->lock);
-    if (!mine)
+    if (s == NULL)
         return TL_OK; /* the consumer did it */
     fill(s);
     pthread_mutex_lock(&p->lock);
@@ -125,6 +146,7 @@ static bool refill(parallel *p, slot *s)
         if (p->next == p->n)
             return false;
         s->split = p->next++;
+        s->n_read = 0;
     }
     s->state = SLOT_QUEUED;
     return true;
@@ -135,40 +157,43 @@ static tl_status queue_slot(parallel *p, slot *s, tl_error *err)
     pthread_mutex_lock(&p->lock);
     bool queued = refill(p, s);
     pthread_mutex_unlock(&p->lock);
-    return queued ? tl_task_group_run(p->group, run_slot, s, err) : TL_OK;
+    return queued ? tl_task_group_run(p->group, run_slot, p, err) : TL_OK;
+}
+
+/* Lock held. */
+static bool any_runs(const parallel *p)
+{
+    bool any = false;
+    for (int i = 0; i < p->n_slots; i++)
+        any |= p->slots[i].state == SLOT_RUNNING;
+    return any;
 }
 
 /* A READY slot, the current one first; NULL if all are FREE. Does the work of a QUEUED one rather than wait. */
 static slot *wait_ready(parallel *p)
 {
+    slot *found = NULL;
     pthread_mutex_lock(&p->lock);
     for (;;) {
-        slot *queued = NULL;
-        bool running = false;
-        for (int i = 0; i < p->n_slots; i++) {
-            slot *s = &p->slots[(p->current + i) % p->n_slots];
-            if (s->state == SLOT_READY) {
-                p->current = (int)(s - p->slots);
-                pthread_mutex_unlock(&p->lock);
-                return s;
-            }
-            if (s->state == SLOT_QUEUED && queued == NULL)
-                queued = s;
-            running |= s->state == SLOT_RUNNING;
-        }
-        if (queued != NULL && claim(queued)) {
+        found = p->slots[p->current].state == SLOT_READY ? &p->slots[p->current] : first_in(p, SLOT_READY);
+        if (found != NULL)
+            break;
+        slot *mine = claim(p);
+        if (mine != NULL) {
             pthread_mutex_unlock(&p->lock);
-            fill(queued);
+            fill(mine);
             pthread_mutex_lock(&p->lock);
-            queued->state = SLOT_READY;
-            continue;
+            mine->state = SLOT_READY;
+        } else if (any_runs(p)) {
+            pthread_cond_wait(&p->ready, &p->lock);
+        } else {
+            break;
         }
-        if (!running) {
-            pthread_mutex_unlock(&p->lock);
-            return NULL;
-        }
-        pthread_cond_wait(&p->ready, &p->lock);
     }
+    if (found != NULL)
+        p->current = (int)(found - p->slots);
+    pthread_mutex_unlock(&p->lock);
+    return found;
 }
 
 static tl_status next_parallel(parallel *p, tl_batch **out, tl_error *err)
@@ -265,8 +290,8 @@ static tl_status start(parallel *p, tl_pool *pool, tl_error *err)
     return TL_OK;
 }
 
-tl_status tl_parallel_reader(const tl_type *type, size_t n, tl_open_fn open, void *ctx, void (*free_ctx)(void *ctx), tl_pool *pool, int64_t limit,
-                             tl_reader **out, tl_error *err)
+tl_status tl_parallel_reader(const tl_type *type, size_t n, tl_open_fn open, void *ctx, void (*free_ctx)(void *ctx),
+                             tl_pool *pool, int64_t limit, tl_reader **out, tl_error *err)
 {
     parallel *p = tl_calloc(1, sizeof *p);
     if (p == NULL) {

@@ -1,3 +1,5 @@
+#include <stdatomic.h>
+
 #include "base/bits.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -162,6 +164,39 @@ static void the_first_failure_of_a_group_is_told(void **state)
     tl_pool_free(pool);
 }
 
+static atomic_int at_tasks, most_at_tasks;
+
+static tl_status stay_a_while(void *arg, tl_error *err)
+{
+    (void)arg, (void)err;
+    int now = atomic_fetch_add(&at_tasks, 1) + 1, most = atomic_load(&most_at_tasks);
+    while (now > most && !atomic_compare_exchange_weak(&most_at_tasks, &most, now))
+        continue;
+    tl_sleep_ms(2);
+    atomic_fetch_sub(&at_tasks, 1);
+    return TL_OK;
+}
+
+/* Who waits helps, in the place of one of the pool's threads. */
+static void a_pool_is_never_at_more_tasks_than_it_has_threads(void **state)
+{
+    (void)state;
+    tl_error err;
+    for (int threads = 1; threads <= 3; threads++) {
+        tl_pool *pool;
+        tl_task_group *group;
+        atomic_store(&most_at_tasks, 0);
+        assert_ok(tl_pool_create(threads, &pool, &err), &err);
+        assert_ok(tl_task_group_create(pool, &group, &err), &err);
+        for (int i = 0; i < 12; i++)
+            assert_ok(tl_task_group_run(group, stay_a_while, NULL, &err), &err);
+        assert_ok(tl_task_group_wait(group, &err), &err);
+        assert_in_range(atomic_load(&most_at_tasks), 1, threads);
+        tl_task_group_free(group);
+        tl_pool_free(pool);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +209,7 @@ int main(void)
         cmocka_unit_test(wrapped_errors_read_from_outside_in),
         cmocka_unit_test(nested_groups_do_not_deadlock),
         cmocka_unit_test(the_first_failure_of_a_group_is_told),
+        cmocka_unit_test(a_pool_is_never_at_more_tasks_than_it_has_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
