@@ -206,8 +206,11 @@ typedef struct tidelake_write_options {
     const tidelake_option *overwrite_partition; /* only this partition; NULL: those that get rows */
     size_t n_overwrite_partition;
     int threads; /* of background compaction; 0: inside the calls */
+    const char *const *columns; /* tables with data evolution: only these are written, whatever else rows hold; NULL: all */
+    size_t n_columns;
+    int64_t first_row_id; /* they are columns of rows that are there, with ids from this one on; -1: of new rows */
 } tidelake_write_options;
-#define TIDELAKE_WRITE_INIT {sizeof(tidelake_write_options), NULL, TIDELAKE_COMPACT_AUTO, 0, NULL, 0, 0}
+#define TIDELAKE_WRITE_INIT {sizeof(tidelake_write_options), NULL, TIDELAKE_COMPACT_AUTO, 0, NULL, 0, 0, NULL, 0, -1}
 
 TIDELAKE_API tl_status tidelake_writer_open(tidelake_table *table, const tidelake_write_options *options, tidelake_writer **out,
                                             tl_error *err);

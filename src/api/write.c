@@ -14,6 +14,8 @@ struct tidelake_writer {
     bool has_partition;
     tl_options partition;
     int64_t last_identifier;
+    int32_t *columns; /* NULL: all */
+    int32_t n_columns;
 };
 
 /* The caller's options with write-only set for this writer, as the reference's own writers are told. */
@@ -47,6 +49,20 @@ static tl_status find_last_identifier(tl_table *table, const char *user, int64_t
     return TL_OK;
 }
 
+static tl_status find_columns(tidelake_writer *w, const char *const *names, size_t n, tl_error *err)
+{
+    const tl_type *row = tl_table_row_type(w->target);
+    if ((w->columns = tl_alloc((n + 1) * sizeof *w->columns)) == NULL)
+        return tl_nomem(err, "columns");
+    for (size_t i = 0; i < n; i++) {
+        w->columns[i] = tl_type_field_index(row, names[i]);
+        if (w->columns[i] < 0)
+            return tl_error_set(err, TL_E_INVALID, "there is no column '%s'", names[i]);
+    }
+    w->n_columns = (int32_t)n;
+    return TL_OK;
+}
+
 static tl_status open_writer(tidelake_writer *w, const tidelake_write_options *options, tl_error *err)
 {
     w->compaction = TL_API_HAS(options, compaction) ? options->compaction : TIDELAKE_COMPACT_AUTO;
@@ -68,7 +84,16 @@ static tl_status open_writer(tidelake_writer *w, const tidelake_write_options *o
     TL_TRY(find_last_identifier(w->target, w->user, &w->last_identifier, err));
     if (TL_API_HAS(options, threads) && options->threads > 0)
         TL_TRY(tl_pool_create(options->threads, &w->pool, err));
-    tl_write_options spec = {.pool = w->pool, .ignore_previous = w->overwrite, .user = w->user};
+    if (TL_API_HAS(options, n_columns) && options->columns != NULL)
+        TL_TRY(find_columns(w, options->columns, options->n_columns, err));
+    bool onto_rows = TL_API_HAS(options, first_row_id) && options->first_row_id >= 0;
+    tl_write_options spec = {.pool = w->pool,
+                             .ignore_previous = w->overwrite,
+                             .user = w->user,
+                             .columns = w->columns,
+                             .n_columns = w->n_columns,
+                             .onto_rows = onto_rows,
+                             .first_row_id = onto_rows ? options->first_row_id : 0};
     return tl_table_writer_create(w->target, &spec, &w->writer, err);
 }
 
@@ -96,6 +121,7 @@ void tidelake_writer_close(tidelake_writer *w)
     tl_table_free(w->target);
     tl_pool_free(w->pool);
     tl_options_deinit(&w->partition);
+    tl_free(w->columns);
     tl_free(w->user);
     tl_free(w);
 }

@@ -6,6 +6,19 @@
 
 /* ---- write ---- */
 
+/* "a,b,c" into an array of names pointing into `text`. */
+static size_t split_names(char *text, const char **names)
+{
+    size_t n = 0;
+    for (char *p = text; p != NULL; n++) {
+        names[n] = p;
+        p = strchr(p, ',');
+        if (p != NULL)
+            *p++ = '\0';
+    }
+    return n;
+}
+
 static bool write_options(const cli_args *args, tidelake_write_options *options)
 {
     const char *mode = cli_value(args, "compact", "auto");
@@ -25,7 +38,7 @@ static bool write_options(const cli_args *args, tidelake_write_options *options)
     options->commit_user = cli_value(args, "commit-user", NULL);
     options->overwrite = cli_has(args, "overwrite");
     options->threads = (int)threads;
-    return true;
+    return cli_int(args, "first-row-id", 0, &options->first_row_id);
 }
 
 typedef struct write_job {
@@ -114,28 +127,23 @@ int cmd_write(const cli_args *args)
     tidelake_option *partition = NULL;
     if (!write_options(args, &job.options) || !cli_int(args, "watermark", INT64_MIN + 1, &job.commit.watermark))
         return CLI_EXIT_USAGE;
-    if (!cli_open_table(args, NULL, 0, &job.t))
-        return CLI_EXIT_FAILED;
-    int rc = overwritten_partition(&job, &partition) ? run_write(&job) : CLI_EXIT_USAGE;
-    cli_close_table(&job.t);
+    const char *columns = cli_value(args, "columns", NULL);
+    char *text = columns == NULL ? NULL : strdup(columns);
+    const char **names = calloc(columns == NULL ? 1 : strlen(columns) + 1, sizeof *names);
+    job.options.columns = text == NULL ? NULL : names;
+    job.options.n_columns = text == NULL || names == NULL ? 0 : split_names(text, names);
+    int rc = CLI_EXIT_FAILED;
+    if (names != NULL && cli_open_table(args, NULL, 0, &job.t)) {
+        rc = overwritten_partition(&job, &partition) ? run_write(&job) : CLI_EXIT_USAGE;
+        cli_close_table(&job.t);
+    }
     tidelake_free(partition);
+    free(text);
+    free(names);
     return rc;
 }
 
 /* ---- read ---- */
-
-/* "a,b,c" into an array of names pointing into `text`. */
-static size_t split_names(char *text, const char **names)
-{
-    size_t n = 0;
-    for (char *p = text; p != NULL; n++) {
-        names[n] = p;
-        p = strchr(p, ',');
-        if (p != NULL)
-            *p++ = '\0';
-    }
-    return n;
-}
 
 static bool is_system(const char *name)
 {

@@ -25,6 +25,8 @@ static const cli_option write_options[] = {
     {"watermark", CLI_VALUE, "MS", "watermark of the commits"},
     {"input-format", CLI_VALUE, "FORMAT", "jsonl, csv, parquet, orc or avro (default: by the file's name)"},
     {"threads", CLI_VALUE, "N", "threads for compaction beside the writer (default 0)"},
+    {"columns", CLI_VALUE, "A,B", "write these columns alone (tables with data evolution)"},
+    {"first-row-id", CLI_VALUE, "N", "they are columns of the rows that are there, with ids from N on"},
     END,
 };
 static const cli_option import_options[] = {
@@ -181,7 +183,7 @@ const cli_command cli_commands[] = {
      import_options, cmd_import},
     {"read", rows_group, "DB.TABLE", 1, 1, "print a table's rows, or those of a system table",
      "System tables: DB.TABLE$snapshots, $schemas, $options, $files, $manifests, $partitions, $buckets, $tags,\n"
-     "$branches, $consumers, $audit_log, $binlog, $ro.",
+     "$branches, $consumers, $audit_log, $binlog, $ro, $row_tracking.",
      "  tidelake read db.t --where '[\">\",\"k\",10]' --columns k,v\n"
      "  tidelake read 'db.t$snapshots'\n"
      "  tidelake read db.t --snapshot 3 --format csv\n"

@@ -107,6 +107,8 @@ extern const tl_format tl_format_avro;
 bool tl_avro_can_hold(const tl_type *row_type);
 extern const tl_format tl_format_orc;
 extern const tl_format tl_format_blob; /* one column of type BLOB, beside the data file that holds the other columns */
+/** Bytes that a value takes in a blob file. */
+int64_t tl_blob_record_bytes(int64_t value_bytes);
 
 /** Take the bounds and nulls of another part of a file into those so far: what one part does not know, the whole does not. `rows` of the
     part; both begin with *rows_so_far == 0. */

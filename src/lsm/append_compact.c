@@ -165,7 +165,9 @@ tl_status tl_append_compact(tl_lsm_config *config, tl_bytes_view partition, int3
         (void)tl_nomem(err, "commit message");
     msg->bucket = number;
     msg->total_buckets = config->total_buckets;
-    if (status == TL_OK && full)
+    if (status == TL_OK && config->data_evolution)
+        status = tl_lsm__evolution_compact(bucket, files, n_files, msg, err);
+    else if (status == TL_OK && full)
         status = n_files > 1 || (config->deletion_vectors && n_files > 0) ? compact_bin(bucket, files, n_files, msg, err) : TL_OK;
     else if (status == TL_OK)
         status = compact_chosen(bucket, files, n_files, vectors, msg, err);

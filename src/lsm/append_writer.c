@@ -23,6 +23,11 @@ typedef struct append_writer {
     tl_bucket_writer base;
     tl_lsm__names names;
     tl_lsm__writer *file; /* NULL: nothing written since the last flush */
+    int32_t *columns;     /* of the table, which alone are written; NULL: all */
+    int32_t n_columns;
+    tl_lsm__shape **shapes; /* of the data files, then one for each blob column; none: files have the table's columns */
+    int32_t n_shapes;
+    bool shaped; /* the shapes are made */
     int64_t next_seq;
     bool compacts;
     tl_file_list to_compact; /* by sequence number */
@@ -171,6 +176,85 @@ static tl_status trigger_compaction(append_writer *w, bool full, tl_error *err)
     return TL_OK;
 }
 
+/* ---- files ---- */
+
+/* The columns to write, BLOBs or the others. */
+static int32_t choose_columns(const append_writer *w, bool blobs, int32_t *out)
+{
+    const tl_type *row = config_of(w)->schema->row_type;
+    int32_t n = 0;
+    for (int32_t i = 0; i < w->n_columns; i++) {
+        if ((row->fields[w->columns[i]].type->kind == TL_BLOB) == blobs)
+            out[n++] = w->columns[i];
+    }
+    return n;
+}
+
+static bool are_all_columns(const append_writer *w)
+{
+    bool all = w->n_columns == tl_lsm__n_columns(config_of(w));
+    for (int32_t i = 0; i < w->n_columns; i++)
+        all &= w->columns[i] == i;
+    return all;
+}
+
+/* Blob columns have files of their own beside the data files (Java: DedicatedFormatRollingFileWriter); files that do not hold all
+ * columns name those that they hold. */
+static tl_status make_shapes(append_writer *w, tl_error *err)
+{
+    tl_lsm_config *config = w->base.bucket->config;
+    TL_CLEANUP(tl_freep) int32_t *columns = tl_alloc((size_t)(w->n_columns + 1) * sizeof(*columns));
+    TL_CLEANUP(tl_freep) int32_t *blobs = tl_alloc((size_t)(w->n_columns + 1) * sizeof(*blobs));
+    if (columns == NULL || blobs == NULL)
+        return tl_nomem(err, "columns of data files");
+    int32_t n = choose_columns(w, /* blobs= */ false, columns), n_blobs = choose_columns(w, /* blobs= */ true, blobs);
+    w->shaped = true;
+    if (n_blobs == 0 && are_all_columns(w))
+        return TL_OK;
+    if (n == 0)
+        return tl_error_set(err, TL_E_INVALID, "BLOB columns cannot be written without any other column");
+    if ((w->shapes = tl_calloc((size_t)n_blobs + 1, sizeof(*w->shapes))) == NULL)
+        return tl_nomem(err, "columns of data files");
+    TL_TRY(tl_lsm__shape_create(config, columns, n, /* format= */ NULL, /* named= */ true, &w->shapes[w->n_shapes++], err));
+    for (int32_t i = 0; i < n_blobs; i++)
+        TL_TRY(tl_lsm__shape_create(config, &blobs[i], 1, &tl_format_blob, /* named= */ true, &w->shapes[w->n_shapes++], err));
+    return TL_OK;
+}
+
+static tl_status take_all_columns(append_writer *w, tl_error *err)
+{
+    int32_t n = tl_lsm__n_columns(config_of(w));
+    if (w->columns != NULL)
+        return TL_OK;
+    if ((w->columns = tl_alloc((size_t)(n + 1) * sizeof(*w->columns))) == NULL)
+        return tl_nomem(err, "columns of data files");
+    for (int32_t i = 0; i < n; i++)
+        w->columns[i] = i;
+    w->n_columns = n;
+    return TL_OK;
+}
+
+static tl_status open_writers(append_writer *w, tl_error *err)
+{
+    const tl_lsm_config *config = config_of(w);
+    TL_TRY(take_all_columns(w, err));
+    if (!w->shaped)
+        TL_TRY(make_shapes(w, err));
+    /* With row tracking the committer puts the snapshot's number where a file begins with 0. (In the reference, without data
+       evolution, only the first file of a writer does, so that rows of the others get numbers of rows.) */
+    tl_lsm__writer_spec spec = {.bucket = w->base.bucket,
+                                .names = &w->names,
+                                .next_seq = config->row_tracking ? NULL : &w->next_seq,
+                                .shape = w->n_shapes > 0 ? w->shapes[0] : NULL};
+    TL_TRY(tl_lsm__writer_create(&spec, &w->file, err));
+    for (int32_t i = 1; i < w->n_shapes; i++) {
+        spec.shape = w->shapes[i];
+        spec.target_bytes = config->blob_target_bytes;
+        TL_TRY(tl_lsm__writer_add_side(w->file, &spec, err));
+    }
+    return TL_OK;
+}
+
 /* ---- operations ---- */
 
 static tl_status append_write(tl_bucket_writer *base, const tl_batch *batch, tl_error *err)
@@ -182,13 +266,8 @@ static tl_status append_write(tl_bucket_writer *base, const tl_batch *batch, tl_
                                 "append table takes only +I and +U rows, not %s; option 'ignore-delete' drops the others",
                                 tl_row_kind_text(batch->row_kind[i]));
     }
-    if (w->file == NULL) {
-        /* With row tracking the committer puts the snapshot's number where a file begins with 0. (In the reference only the first
-           file of a writer does, so that rows of the others get numbers of rows.) */
-        int64_t *next_seq = config_of(w)->row_tracking ? NULL : &w->next_seq;
-        tl_lsm__writer_spec spec = {.bucket = base->bucket, .names = &w->names, .next_seq = next_seq};
-        TL_TRY(tl_lsm__writer_create(&spec, &w->file, err));
-    }
+    if (w->file == NULL)
+        TL_TRY(open_writers(w, err));
     return tl_lsm__writer_write(w->file, batch, err);
 }
 
@@ -255,6 +334,10 @@ static void append_free(tl_bucket_writer *base)
         task_deinit(&w->compaction);
     }
     tl_lsm__writer_free(w->file);
+    for (int32_t i = 0; i < w->n_shapes; i++)
+        tl_lsm__shape_free(w->shapes[i]);
+    tl_free(w->shapes);
+    tl_free(w->columns);
     tl_file_list_deinit(&w->to_compact);
     tl_lsm__writer_base_deinit(base);
     tl_free(w);
@@ -292,5 +375,21 @@ tl_status tl_lsm__append_writer_create(tl_lsm__bucket *bucket, int32_t total_buc
         return status;
     }
     *out = &w->base;
+    return TL_OK;
+}
+
+tl_status tl_bucket_writer_set_columns(tl_bucket_writer *base, const int32_t *columns, int32_t n, tl_error *err)
+{
+    append_writer *w = (append_writer *)base;
+    if (base->ops != &append_ops || !config_of(w)->data_evolution)
+        return tl_error_set(err, TL_E_INVALID, "only tables with data evolution ('data-evolution.enabled') take some of the columns");
+    for (int32_t i = 0; i < n; i++) {
+        if (columns[i] < 0 || columns[i] >= tl_lsm__n_columns(config_of(w)))
+            return tl_error_set(err, TL_E_INVALID, "column %d does not exist", columns[i]);
+    }
+    tl_free(w->columns);
+    if ((w->columns = tl_memdup(columns, (size_t)n * sizeof(*columns))) == NULL)
+        return tl_nomem(err, "columns of data files");
+    w->n_columns = n;
     return TL_OK;
 }

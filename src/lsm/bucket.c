@@ -135,7 +135,7 @@ char *tl_lsm__names_next(tl_lsm__names *names, const tl_lsm_config *config, cons
     if (names->uuid[0] == 0)
         tl_uuid(names->uuid);
     const char *prefix = options->changelog ? config->changelog_prefix : config->data_prefix;
-    const char *extension = config->suffix_compression ? compression_extension(config->compression) : NULL;
+    const char *extension = config->suffix_compression && options->format != &tl_format_blob ? compression_extension(config->compression) : NULL;
     return tl_strf("%s%s-%d%s%s.%s", prefix, names->uuid, names->next++, extension == NULL ? "" : ".",
                    extension == NULL ? "" : extension, options->format->name);
 }

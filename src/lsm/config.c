@@ -135,8 +135,6 @@ static const char *write_feature(const tl_options *options)
         if (tl_options_get(options, set[i].key) != NULL)
             return set[i].feature;
     }
-    if (opt_is_true(options, "data-evolution.enabled"))
-        return "data evolution (option 'data-evolution.enabled')";
     if (opt_is_true(options, "clustering.incremental") && bucket != NULL && strcmp(bucket, "-1") != 0)
         return "incremental clustering of a table with buckets (option 'clustering.incremental')";
     return NULL;
@@ -148,6 +146,8 @@ static tl_status parse_files(tl_lsm_config *config, const tl_options *options, t
 {
     config->target_file_bytes = config->n_keys > 0 ? 128 * MB : 256 * MB;
     TL_TRY(opt_memory(options, "target-file-size", &config->target_file_bytes, err));
+    config->blob_target_bytes = config->target_file_bytes;
+    TL_TRY(opt_memory(options, "blob.target-file-size", &config->blob_target_bytes, err));
     TL_TRY(opt_string(options, "file.compression", "zstd", &config->compression, err));
     int32_t zstd_level = 1;
     TL_TRY(opt_int(options, "file.compression.zstd-level", &zstd_level, err));

@@ -30,6 +30,8 @@ struct tl_lsm__writer {
     tl_buf max_key;
     tl_lsm__kept *kept; /* rows of the open file; NULL: they are not kept */
     tl_file_list closed;
+    tl_lsm__writer **sides;
+    size_t n_sides;
 };
 
 static const tl_lsm_config *config_of(const tl_lsm__writer *writer)
@@ -60,6 +62,17 @@ tl_status tl_lsm__writer_create(const tl_lsm__writer_spec *spec, tl_lsm__writer 
     return TL_OK;
 }
 
+tl_status tl_lsm__writer_add_side(tl_lsm__writer *writer, const tl_lsm__writer_spec *spec, tl_error *err)
+{
+    tl_lsm__writer **sides = tl_realloc(writer->sides, (writer->n_sides + 1) * sizeof(*sides));
+    if (sides == NULL)
+        return tl_nomem(err, "file writer");
+    writer->sides = sides;
+    TL_TRY(tl_lsm__writer_create(spec, &sides[writer->n_sides], err));
+    writer->n_sides++;
+    return TL_OK;
+}
+
 static void drop_open_file(tl_lsm__writer *writer)
 {
     if (writer->open != NULL)
@@ -78,6 +91,9 @@ void tl_lsm__writer_free(tl_lsm__writer *writer)
 {
     if (writer == NULL)
         return;
+    for (size_t i = 0; i < writer->n_sides; i++)
+        tl_lsm__writer_free(writer->sides[i]);
+    tl_free(writer->sides);
     drop_open_file(writer);
     for (size_t i = 0; i < writer->closed.n; i++)
         tl_lsm__bucket_remove(writer->spec.bucket, writer->closed.items[i]);
@@ -98,8 +114,11 @@ int64_t tl_lsm__writer_memory_bytes(const tl_lsm__writer *writer)
     if (writer->open == NULL)
         return 0;
     const tl_file_writer_ops *ops = writer->open->ops;
-    int64_t index = writer->index == NULL ? 0 : tl_file_index_writer_bytes(writer->index);
-    return index + (ops->memory_bytes == NULL ? ops->bytes_estimate(writer->open) : ops->memory_bytes(writer->open));
+    int64_t bytes = ops->memory_bytes == NULL ? ops->bytes_estimate(writer->open) : ops->memory_bytes(writer->open);
+    bytes += writer->index == NULL ? 0 : tl_file_index_writer_bytes(writer->index);
+    for (size_t i = 0; i < writer->n_sides; i++)
+        bytes += tl_lsm__writer_memory_bytes(writer->sides[i]);
+    return bytes;
 }
 
 /* ---- opening ---- */
@@ -242,14 +261,36 @@ static tl_status write_piece(tl_lsm__writer *writer, const tl_batch *batch, tl_e
     if (writer->kept != NULL && !tl_lsm__kept_add(writer->kept, config_of(writer), batch))
         tl_lsm__kept_unref(TL_STEAL(writer->kept));
     writer->rows += batch->n_rows;
+    for (size_t i = 0; i < writer->n_sides; i++)
+        TL_TRY(tl_lsm__writer_write(writer->sides[i], batch, err));
     return TL_OK;
+}
+
+static int64_t target_of(const tl_lsm__writer *writer)
+{
+    return writer->spec.target_bytes > 0 ? writer->spec.target_bytes : config_of(writer)->target_file_bytes;
+}
+
+/* Rows until a blob file has reached its target: there the reference looks after each row. */
+static int64_t rows_until_full(const tl_lsm__writer *writer, const tl_batch *batch, int64_t from)
+{
+    const tl_column *col = batch->cols[writer->spec.shape->columns[0]];
+    int64_t room = target_of(writer) - tl_lsm__writer_open_bytes(writer), i = from;
+    while (i < batch->n_rows && room > 0) {
+        if (!tl_col_is_null(col, i))
+            room -= tl_blob_record_bytes((int64_t)tl_col_bytes(col, i).len);
+        i++;
+    }
+    return TL_MAX(i - from, 1);
 }
 
 /* Rows of the batch from `from` on that can go into the open file before its size must be looked at. */
 static int64_t rows_until_check(const tl_lsm__writer *writer, const tl_batch *batch, int64_t from, int64_t row_bytes)
 {
+    if (writer->options->format == &tl_format_blob)
+        return rows_until_full(writer, batch, from);
     int64_t left = batch->n_rows - from;
-    int64_t room = config_of(writer)->target_file_bytes - tl_lsm__writer_open_bytes(writer);
+    int64_t room = target_of(writer) - tl_lsm__writer_open_bytes(writer);
     /* Encoded rows are hardly larger than rows in memory: far from the target no check can fire. */
     if (room > 0 && left < room / (2 * row_bytes))
         return left;
@@ -271,7 +312,7 @@ tl_status tl_lsm__writer_write(tl_lsm__writer *writer, const tl_batch *batch, tl
             TL_TRY(write_piece(writer, piece, err));
         }
         from += n;
-        if (tl_lsm__writer_open_bytes(writer) >= config_of(writer)->target_file_bytes)
+        if (tl_lsm__writer_open_bytes(writer) >= target_of(writer))
             TL_TRY(tl_lsm__writer_roll(writer, err));
     }
     return TL_OK;
@@ -447,6 +488,8 @@ tl_status tl_lsm__writer_roll(tl_lsm__writer *writer, tl_error *err)
     }
     tl_write_result_deinit(&result);
     tl_data_file_unref(file);
+    for (size_t i = 0; i < writer->n_sides && status == TL_OK; i++)
+        status = tl_lsm__writer_finish(writer->sides[i], &writer->closed, err);
     return status;
 }
 

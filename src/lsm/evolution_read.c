@@ -3,13 +3,13 @@
  * Java: DataEvolutionSplitRead).
  *
  * A group of files (row_groups.c) is read after the other. Each column comes from the newest data file of its group that holds it,
- * else from the column's blob files, else it is NULL. The files taken are read side by side, each only with the columns that come
+ * else from the column's blob files (NULL for rows that none of them has), else it is NULL. The files taken are read side by side, each only with the columns that come
  * from it, and their batches cut to pieces of the same rows; columns are not copied where the cuts allow it. Where one file gives
  * all columns, it is read by itself, filter and all.
  */
 #include "lsm/lsm_private.h"
 
-/* Files one after the other that give some columns of a group's rows. */
+/* A data file, or blob files of one column one after the other, that give some columns of a group's rows. */
 typedef struct part {
     tl_lsm__scan *scan; /* of these columns */
     int32_t *columns;   /* per column of it: which column of the whole scan it is */
@@ -58,18 +58,17 @@ static void zip_free(tl_reader *reader)
 static tl_status add_blob(const zip_reader *z, part *p, const tl_data_file *file, tl_error *err)
 {
     const tl_data_file *last = p->files.n == 0 ? NULL : p->files.items[p->files.n - 1];
-    int64_t end = last == NULL ? z->first_row_id : last->first_row_id + last->rows;
-    if (last != NULL && file->first_row_id < end && file->max_seq < last->max_seq)
+    int64_t end = last == NULL ? z->first_row_id : last->first_row_id + last->rows, file_end = file->first_row_id + file->rows;
+    if (last != NULL && file->first_row_id < end && file_end <= end && file->max_seq < last->max_seq)
         return TL_OK;
-    if (file->first_row_id != end || file->rows > z->first_row_id + z->rows - end)
-        return tl_error_set(err, TL_E_CORRUPT, "blob file '%s' begins at row id %lld and has %lld rows, after rows up to %lld of %lld to %lld",
-                            file->name, (long long)file->first_row_id, (long long)file->rows, (long long)end - 1, (long long)z->first_row_id,
+    if (file->first_row_id < end || file_end > z->first_row_id + z->rows)
+        return tl_error_set(err, TL_E_CORRUPT, "blob file '%s' has the row ids %lld to %lld, after others up to %lld of %lld to %lld", file->name,
+                            (long long)file->first_row_id, (long long)file_end - 1, (long long)end - 1, (long long)z->first_row_id,
                             (long long)(z->first_row_id + z->rows - 1));
     return tl_file_list_add(&p->files, file, err);
 }
 
-/* The table's column that a blob file holds; -1: none of today's. */
-static tl_status blob_column_of(tl_lsm_config *config, const tl_data_file *file, int32_t *out, tl_error *err)
+tl_status tl_lsm__blob_column(tl_lsm_config *config, const tl_data_file *file, int32_t *out, tl_error *err)
 {
     const tl_lsm__file_schema *schema = NULL;
     int32_t hint = 0;
@@ -130,7 +129,7 @@ static tl_status take_data_file(zip_reader *z, const tl_data_file *file, tl_erro
 static tl_status take_blob_file(zip_reader *z, const tl_data_file *file, tl_error *err)
 {
     int32_t column = -1;
-    TL_TRY(blob_column_of(z->scan->bucket->config, file, &column, err));
+    TL_TRY(tl_lsm__blob_column(z->scan->bucket->config, file, &column, err));
     part *p = column < 0 ? NULL : part_of_blob(z, column);
     for (int32_t i = 0; p == NULL && column >= 0 && i < z->scan->n_columns; i++) {
         if (z->scan->columns[i] != column || z->filled[i])
@@ -156,18 +155,6 @@ static void drop_idle_parts(zip_reader *z)
     z->n_parts = kept;
 }
 
-static tl_status check_parts(const zip_reader *z, tl_error *err)
-{
-    for (int32_t i = 0; i < z->n_parts; i++) {
-        const part *p = &z->parts[i];
-        const tl_data_file *last = p->files.items[p->files.n - 1];
-        if (last->first_row_id + last->rows != z->first_row_id + z->rows)
-            return tl_error_set(err, TL_E_CORRUPT, "blob file '%s' ends at row id %lld, and no other one goes on to %lld", last->name,
-                                (long long)(last->first_row_id + last->rows - 1), (long long)(z->first_row_id + z->rows - 1));
-    }
-    return TL_OK;
-}
-
 static tl_status plan_parts(zip_reader *z, tl_data_file *const *files, size_t n, tl_error *err)
 {
     int64_t end = INT64_MIN;
@@ -190,7 +177,88 @@ static tl_status plan_parts(zip_reader *z, tl_data_file *const *files, size_t n,
     if (z->n_parts == 0)
         return tl_error_set(err, TL_E_CORRUPT, "blob files without the data file of their rows (row id %lld; '%s')", (long long)z->first_row_id,
                             files[0]->name);
-    return check_parts(z, err);
+    return TL_OK;
+}
+
+/* ---- blob files of one column as rows of a group ---- */
+
+typedef struct blob_rows {
+    tl_reader base;
+    tl_lsm__scan *scan;
+    tl_file_list files;
+    size_t next_file;
+    int64_t at; /* row id of the next row */
+    int64_t end;
+    tl_reader *current;
+} blob_rows;
+
+static void blob_rows_free(tl_reader *reader)
+{
+    blob_rows *r = (blob_rows *)reader;
+    tl_reader_free(r->current);
+    tl_file_list_deinit(&r->files);
+    tl_lsm__scan_unref(r->scan);
+    tl_free(r);
+}
+
+/* Rows without values, up to the next file. */
+static tl_status blob_gap(blob_rows *r, int64_t n, tl_batch **out, tl_error *err)
+{
+    TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
+    TL_TRY(tl_batch_create(r->scan->type, n, &batch, err));
+    for (int32_t i = 0; i < batch->n_cols; i++)
+        TL_TRY(tl_column_nulls(r->scan->type->fields[i].type, n, &batch->cols[i], err));
+    r->at += n;
+    *out = TL_STEAL(batch);
+    return TL_OK;
+}
+
+static tl_status blob_rows_next(tl_reader *reader, tl_batch **out, tl_error *err)
+{
+    blob_rows *r = (blob_rows *)reader;
+    *out = NULL;
+    for (;;) {
+        if (r->current == NULL) {
+            const tl_data_file *file = r->next_file < r->files.n ? r->files.items[r->next_file] : NULL;
+            int64_t gap = (file == NULL ? r->end : file->first_row_id) - r->at;
+            if (gap > 0)
+                return blob_gap(r, TL_MIN(gap, TL_BATCH_ROWS), out, err);
+            if (file == NULL)
+                return TL_OK;
+            TL_TRY(tl_lsm__file_open(r->scan, file, /* pred= */ NULL, &r->current, err));
+            r->next_file++;
+        }
+        TL_TRY(tl_reader_next(r->current, out, err));
+        if (*out != NULL) {
+            r->at += (*out)->n_rows;
+            return TL_OK;
+        }
+        tl_reader_free(TL_STEAL(r->current));
+        const tl_data_file *done = r->files.items[r->next_file - 1];
+        if (r->at != done->first_row_id + done->rows)
+            return tl_error_set(err, TL_E_CORRUPT, "blob file '%s' has %lld rows, its entry says %lld", done->name,
+                                (long long)(r->at - done->first_row_id), (long long)done->rows);
+    }
+}
+
+static const tl_reader_ops blob_rows_ops = {blob_rows_next, blob_rows_free};
+
+static tl_status open_blob_rows(const zip_reader *z, const part *p, tl_reader **out, tl_error *err)
+{
+    blob_rows *r = tl_calloc(1, sizeof *r);
+    if (r == NULL)
+        return tl_nomem(err, "read");
+    r->base = (tl_reader){&blob_rows_ops, p->scan->type};
+    r->scan = tl_lsm__scan_ref(p->scan);
+    r->at = z->first_row_id;
+    r->end = z->first_row_id + z->rows;
+    tl_status status = tl_lsm__list_add_all(&r->files, &p->files, err);
+    if (status != TL_OK) {
+        blob_rows_free(&r->base);
+        return status;
+    }
+    *out = &r->base;
+    return TL_OK;
 }
 
 /* ---- reading side by side ---- */
@@ -205,7 +273,9 @@ static tl_status open_part(const zip_reader *z, part *p, tl_error *err)
         columns[i] = whole->columns[p->columns[i]];
     TL_TRY(tl_lsm__scan_create(whole->bucket, columns, p->n_columns, /* pred= */ NULL, &p->scan, err));
     p->scan->batch_rows = whole->batch_rows;
-    return tl_lsm__run_open_files(p->scan, p->files.items, p->files.n, TL_LSM__PUSH_NONE, &p->reader, err);
+    if (p->blob_column >= 0)
+        return open_blob_rows(z, p, &p->reader, err);
+    return tl_lsm__file_open(p->scan, p->files.items[0], /* pred= */ NULL, &p->reader, err);
 }
 
 /* Rows of the part's batch that wait; 0: the part is at its end. */
@@ -310,7 +380,7 @@ static tl_status open_group(tl_lsm__scan *scan, tl_data_file *const *files, size
     z->scan = tl_lsm__scan_ref(scan);
     z->filters = filters;
     TL_TRY(plan_parts(z, files, n, err));
-    if (z->n_parts == 1 && z->parts[0].files.n == 1)
+    if (z->n_parts == 1 && z->parts[0].blob_column < 0)
         return tl_lsm__file_open(scan, z->parts[0].files.items[0], pred, out, err);
     for (int32_t i = 0; i < z->n_parts; i++)
         TL_TRY(open_part(z, &z->parts[i], err));

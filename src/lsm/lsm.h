@@ -58,6 +58,7 @@ typedef struct tl_lsm_config {
     bool commit_force_compact;
     int32_t total_buckets; /* option `bucket` */
     int64_t target_file_bytes;
+    int64_t blob_target_bytes; /* blob.target-file-size */
     int64_t write_buffer_bytes;
     bool write_buffer_spillable;
     int32_t num_levels;
@@ -164,6 +165,11 @@ tl_status tl_bucket_writer_create(tl_lsm_config *config, tl_bytes_view partition
  */
 tl_status tl_bucket_writer_restore(tl_bucket_writer *writer, tl_dv_set *vectors, const char *origin, tl_data_file *const *files,
                                    size_t n_files, tl_error *err);
+/**
+ * Write these columns of the table alone, in this order; batches have all of them all the same. Before anything is written.
+ * TL_E_INVALID unless the table has data evolution.
+ */
+tl_status tl_bucket_writer_set_columns(tl_bucket_writer *writer, const int32_t *columns, int32_t n, tl_error *err);
 void tl_bucket_writer_free(tl_bucket_writer *writer); /* removes files that were not handed out by prepare */
 /** Rows of one bucket, all columns of the table, row_kind set or NULL. The batch is shared (columns are ref'ed). */
 tl_status tl_bucket_writer_write(tl_bucket_writer *writer, const tl_batch *batch, tl_error *err);

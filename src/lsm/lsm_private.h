@@ -232,9 +232,6 @@ const int64_t *tl_lsm__file_row_numbers(const tl_reader *reader);
 /** Files one after the other, each opened when it is its turn; with data evolution groups of files with the same rows. */
 tl_status tl_lsm__run_open(tl_lsm__scan *scan, tl_data_file *const *files, size_t n, tl_lsm__push push, tl_reader **out,
                            tl_error *err);
-/** The files as they are, whatever rows they share. */
-tl_status tl_lsm__run_open_files(tl_lsm__scan *scan, tl_data_file *const *files, size_t n, tl_lsm__push push, tl_reader **out,
-                                 tl_error *err);
 
 /* ---- evolution_read.c: rows put together from files that hold different columns of them ---- */
 
@@ -271,6 +268,14 @@ tl_lsm__kept *tl_lsm__recent_get(tl_lsm__recent *recent, const char *name);
 void tl_lsm__recent_forget(tl_lsm__recent *recent, const char *name);
 /** A reader of them as the file's would be; takes `rows` over, also when it fails. */
 tl_status tl_lsm__kept_open(tl_lsm__scan *scan, tl_lsm__kept *rows, int32_t level, tl_reader **out, tl_error *err);
+
+/** The table's column that a blob file holds; -1: none of today's. */
+tl_status tl_lsm__blob_column(tl_lsm_config *config, const tl_data_file *file, int32_t *out, tl_error *err);
+
+/* ---- evolution_compact.c ---- */
+
+/** Plan and rewrite the files of a partition into msg->compact_before and compact_after. On failure files made lie in compact_after. */
+tl_status tl_lsm__evolution_compact(tl_lsm__bucket *bucket, tl_data_file *const *files, size_t n, tl_commit_message *msg, tl_error *err);
 
 /* ---- candidates.c: late materialisation where runs are merged ---- */
 
@@ -322,11 +327,17 @@ typedef struct tl_lsm__writer_spec {
     int32_t file_source; /* 0 APPEND, 1 COMPACT */
     int64_t *next_seq;   /* append tables: number of the next row, advanced; must outlive the writer. NULL: each file begins with 0 */
     const tl_lsm__shape *shape; /* columns of the files, among those of the batches; NULL: the layout's. Must outlive the writer */
+    int64_t target_bytes;       /* 0: target-file-size */
 } tl_lsm__writer_spec;
 
 /** Writes sorted batches into files that roll at target-file-size, and describes them. */
 typedef struct tl_lsm__writer tl_lsm__writer;
 tl_status tl_lsm__writer_create(const tl_lsm__writer_spec *spec, tl_lsm__writer **out, tl_error *err);
+/**
+ * A writer of other columns of the same rows, made from `spec` and owned by `writer`: it gets what `writer` gets, ends its file where
+ * `writer` does, and its files follow that of `writer`.
+ */
+tl_status tl_lsm__writer_add_side(tl_lsm__writer *writer, const tl_lsm__writer_spec *spec, tl_error *err);
 /** Rows of all the table's columns, with seq (keyed tables). */
 tl_status tl_lsm__writer_write(tl_lsm__writer *writer, const tl_batch *batch, tl_error *err);
 /** Close the open file. Files stay the writer's until _finish(). */

@@ -563,12 +563,6 @@ tl_status tl_lsm__run_open(tl_lsm__scan *scan, tl_data_file *const *files, size_
 {
     if (scan->bucket->config->data_evolution)
         return tl_lsm__evolution_open(scan, files, n, push == TL_LSM__PUSH_ALL, out, err);
-    return tl_lsm__run_open_files(scan, files, n, push, out, err);
-}
-
-tl_status tl_lsm__run_open_files(tl_lsm__scan *scan, tl_data_file *const *files, size_t n, tl_lsm__push push, tl_reader **out,
-                                 tl_error *err)
-{
     run_reader *r = tl_calloc(1, sizeof *r);
     if (r == NULL)
         return tl_nomem(err, "run reader");

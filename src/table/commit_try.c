@@ -559,13 +559,23 @@ static tl_status publish(rounds *r, tl_snapshot *snap, outcome *out, tl_error *e
     return status;
 }
 
+/* Whether files hold columns of rows that must be there. */
+static bool goes_onto_rows(const tl_table *table, const tl_entries *entries)
+{
+    bool any = false;
+    for (size_t i = 0; table->config->data_evolution && i < entries->n; i++)
+        any |= tl_commit__is_onto_rows(&entries->items[i]);
+    return any;
+}
+
 static tl_status gather(rounds *r, const tl_snapshot *latest, const tl_changes *changes, tl_entries *delta, tl_error *err)
 {
     const tl_attempt *a = r->attempt;
     if (a->overwrite)
         TL_TRY(overwrite_delta(r, latest, &changes->table, delta, err));
     const tl_entries *wanted = a->overwrite ? delta : &changes->table;
-    bool needs_base = latest != NULL && wanted->n + changes->indexes.n > 0 && (a->check || a->discard_duplicates);
+    bool check = a->check || goes_onto_rows(r->table, wanted);
+    bool needs_base = latest != NULL && wanted->n + changes->indexes.n > 0 && (check || a->discard_duplicates);
     if (needs_base)
         TL_TRY(refresh_base(r, latest, wanted, &changes->indexes, err));
     if (a->discard_duplicates && latest != NULL) {
@@ -576,7 +586,7 @@ static tl_status gather(rounds *r, const tl_snapshot *latest, const tl_changes *
             TL_TRY(tl_entries_add(delta, e->kind, tl_bytes_view_of(e->partition), e->bucket, e->total_buckets, e->file, err));
         }
     }
-    if (needs_base && a->check)
+    if (check && (needs_base || !a->check))
         return tl_commit__check(r->table, &r->base.entries, delta, a->kind, err);
     return TL_OK;
 }

@@ -45,7 +45,7 @@ static tl_status compact_unaware(const job *j, tl_error *err)
     TL_TRY(tl_table__latest(table->fs, &table->paths, &latest, err));
     if (latest == NULL)
         return TL_OK;
-    TL_TRY(tl_table__check_snapshot(table, latest, err));
+    TL_TRY(tl_table__check_snapshot(table, latest, /* changes_rows= */ false, err));
     tl_entries live = {0};
     tl_vectors vectors = {0};
     tl_scan scan;

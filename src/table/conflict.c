@@ -294,6 +294,61 @@ tl_status tl_commit__overlap(tl_table *table, const tl_manifest_entry *const *en
     return TL_OK;
 }
 
+/* ---- rows of several files (data evolution) ---- */
+
+bool tl_commit__is_onto_rows(const tl_manifest_entry *entry)
+{
+    return entry->kind == TL_ENTRY_ADD && entry->file->file_source == 0 && entry->file->first_row_id != TL_ABSENT;
+}
+
+static tl_status check_group(const tl_manifest_entry *const *entries, const size_t *order, size_t n, const tl_entries *delta, tl_error *err)
+{
+    const tl_manifest_entry *onto = NULL;
+    bool known = false;
+    for (size_t i = 0; i < n; i++) {
+        const tl_manifest_entry *e = entries[order[i]];
+        if (e < delta->items || e >= delta->items + delta->n)
+            known = true;
+        else if (tl_commit__is_onto_rows(e))
+            onto = e;
+    }
+    if (onto != NULL && !known)
+        return CONFLICT("File '%s' holds columns of the rows with ids %lld to %lld, which are not in the table (any more). Give up committing.",
+                        onto->file->name, (long long)onto->file->first_row_id, (long long)(onto->file->first_row_id + onto->file->rows - 1));
+    return TL_OK;
+}
+
+/* Data files that share rows are all of the same rows; columns are added only to rows that are there. Java:
+ * ConflictDetection#checkRowIdRangeConflicts. Files that get their ids with this commit are not looked at. */
+static tl_status check_rows(const live *l, const tl_entries *delta, tl_commit_kind kind, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) tl_data_file **files = tl_calloc(l->map.count + 1, sizeof *files);
+    TL_CLEANUP(tl_freep) const tl_manifest_entry **entries = tl_calloc(l->map.count + 1, sizeof *entries);
+    if (files == NULL || entries == NULL)
+        return tl_nomem(err, "conflict check");
+    size_t n = 0, pos = 0;
+    tl_bytes_view ignored;
+    void *value;
+    while (tl_map_next(&l->map, &pos, &ignored, &value)) {
+        const tl_manifest_entry *entry = value;
+        if (entry->kind == TL_ENTRY_ADD && entry->file->first_row_id != TL_ABSENT) {
+            files[n] = entry->file;
+            entries[n++] = entry;
+        }
+    }
+    tl_row_groups groups = {0};
+    tl_error why;
+    tl_status status = tl_row_groups_create(files, n, &groups, &why);
+    if (status == TL_E_CORRUPT)
+        return CONFLICT("For Data Evolution table, multiple 'MERGE INTO' and 'COMPACT' operations have encountered conflicts: %s", why.message);
+    if (status != TL_OK)
+        return tl_error_set(err, status, "%s", why.message);
+    for (size_t g = 0, from = 0; status == TL_OK && kind == TL_COMMIT_APPEND && g < groups.n; from = groups.ends[g++])
+        status = check_group(entries, groups.order + from, groups.ends[g] - from, delta, err);
+    tl_row_groups_deinit(&groups);
+    return status;
+}
+
 tl_status tl_commit__check(tl_table *table, const tl_entries *base, const tl_entries *delta, tl_commit_kind kind, tl_error *err)
 {
     if (kind != TL_COMMIT_OVERWRITE)
@@ -316,6 +371,8 @@ tl_status tl_commit__check(tl_table *table, const tl_entries *base, const tl_ent
     }
     if (status == TL_OK && table->n_keys > 0)
         status = check_levels(table, &l, delta, err);
+    if (status == TL_OK && table->config->data_evolution)
+        status = check_rows(&l, delta, kind, err);
     live_deinit(&l);
     return status;
 }

@@ -96,7 +96,7 @@ static tl_status load(deletion *d, const tl_snapshot *latest, tl_entries *chosen
 {
     tl_scan scan;
     tl_scan_init(&scan, TL_SCAN_ALL, latest);
-    TL_TRY(tl_table__check_snapshot(d->table, latest, err));
+    TL_TRY(tl_table__check_snapshot(d->table, latest, /* changes_rows= */ true, err));
     TL_TRY(tl_table__scan(d->table, &scan, &d->live, err));
     scan.predicate = d->spec->finder.predicate;
     TL_TRY(tl_table__scan(d->table, &scan, chosen, err));

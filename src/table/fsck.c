@@ -407,6 +407,21 @@ static tl_status check_changelog(tl_fsck__check *c, const tl_snapshot *snap, tl_
     return status;
 }
 
+/* Data evolution: files that share rows are of the same rows. */
+static tl_status check_row_groups(tl_fsck__check *c, const tl_entries *live, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) tl_data_file **files = tl_calloc(live->n + 1, sizeof *files);
+    tl_row_groups groups = {0};
+    tl_error cause = {0};
+    if (files == NULL)
+        return tl_nomem(err, "row ids");
+    for (size_t i = 0; i < live->n; i++)
+        files[i] = live->items[i].file;
+    tl_status status = tl_row_groups_create(files, live->n, &groups, &cause);
+    tl_row_groups_deinit(&groups);
+    return status == TL_OK ? TL_OK : tl_fsck__failed(c, status, &cause, "row ids", err);
+}
+
 static tl_status check_live(tl_fsck__check *c, const tl_snapshot *snap, tl_entries *live, tl_error *err)
 {
     tl_error cause = {0};
@@ -414,6 +429,8 @@ static tl_status check_live(tl_fsck__check *c, const tl_snapshot *snap, tl_entri
     if (status != TL_OK)
         return tl_fsck__failed(c, status, &cause, "manifests", err);
     TL_TRY(check_files(c, live, /* changelog= */ false, err));
+    if (c->table->config->data_evolution)
+        TL_TRY(check_row_groups(c, live, err));
     int64_t rows = signed_rows(live);
     if (rows != snap->total_record_count)
         TL_TRY(tl_fsck__problem(c, err, "snapshot %lld: files hold %lld rows, it says %lld", (long long)snap->id, (long long)rows,
@@ -424,7 +441,7 @@ static tl_status check_live(tl_fsck__check *c, const tl_snapshot *snap, tl_entri
 
 static tl_status check_snapshot(tl_fsck__check *c, const tl_snapshot *snap, tl_error *err)
 {
-    TL_TRY(tl_table__check_snapshot(c->table, snap, err));
+    TL_TRY(tl_table__check_snapshot(c->table, snap, /* changes_rows= */ false, err));
     TL_TRY(check_list(c, snap->base_manifest_list, snap->base_manifest_list_bytes, err));
     TL_TRY(check_list(c, snap->delta_manifest_list, snap->delta_manifest_list_bytes, err));
     tl_entries delta = {0}, live = {0};

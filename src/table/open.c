@@ -442,9 +442,11 @@ bool tl_table__skips_level0(const tl_table *table)
     return vectors || tl_table__is_first_row(table);
 }
 
-tl_status tl_table__check_snapshot(tl_table *table, const tl_snapshot *snap, tl_error *err)
+tl_status tl_table__check_snapshot(tl_table *table, const tl_snapshot *snap, bool changes_rows, tl_error *err)
 {
     tl_index_entries indexes = {0};
+    if (table->config->data_evolution && !changes_rows) /* global indexes go by row ids, which stay */
+        return TL_OK;
     tl_status status = tl_indexes__read(table, snap, &indexes, err);
     for (size_t i = 0; status == TL_OK && i < indexes.n; i++) {
         const char *type = indexes.items[i].file->type;

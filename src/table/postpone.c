@@ -99,7 +99,7 @@ static tl_status find_waiting(job *j, tl_error *err)
     TL_TRY(tl_table__latest(j->table->fs, &j->table->paths, &latest, err));
     if (latest == NULL)
         return TL_OK;
-    TL_TRY(tl_table__check_snapshot(j->table, latest, err));
+    TL_TRY(tl_table__check_snapshot(j->table, latest, /* changes_rows= */ true, err));
     tl_entries live = {0};
     tl_map totals = {0}; /* partition -> number of its real buckets */
     tl_scan scan;

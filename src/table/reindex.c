@@ -123,10 +123,13 @@ tl_status tl_table_rewrite_file_index(tl_table *table, const char *user, const t
     TL_CLEANUP(tl_predicate_freep) tl_predicate *pred = NULL;
     TL_TRY(tl_table__require_data(table, "rewrite its file indexes", err));
     TL_TRY(tl_table__check_writable(table, err));
+    if (table->config->data_evolution)
+        return tl_error_set(err, TL_E_UNSUPPORTED, "table %s: file indexes of tables with data evolution are not supported",
+                            tl_table__full_name(table, name));
     TL_TRY(tl_table__partitions_predicate(table, partitions, n, &pred, err));
     TL_TRY(tl_table__latest(table->fs, &table->paths, &latest, err));
     if (latest != NULL) {
-        tl_status status = tl_table__check_snapshot(table, latest, err);
+        tl_status status = tl_table__check_snapshot(table, latest, /* changes_rows= */ true, err);
         if (status == TL_OK)
             status = run(table, user, latest, pred, &result, err);
         TL_TRY(tl_error_wrap(err, status, "file indexes of table %s", tl_table__full_name(table, name)));

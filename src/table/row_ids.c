@@ -103,3 +103,26 @@ tl_status tl_commit__assign_row_ids(int64_t snapshot_id, tl_entries *delta, int6
         *next_row_id = a.next;
     return status;
 }
+
+tl_status tl_commit__onto_rows(tl_commit_messages *messages, int64_t first, tl_error *err)
+{
+    assignment a = {.next = first, .data_start = first, .data_end = first};
+    tl_status status = TL_OK;
+    for (size_t m = 0; status == TL_OK && m < messages->n; m++) {
+        tl_file_list *files = &messages->items[m].new_files;
+        for (size_t i = 0; status == TL_OK && i < files->n; i++) {
+            tl_data_file *copy = NULL;
+            status = tl_data_file_dup(files->items[i], &copy, err);
+            if (status == TL_OK)
+                status = assign_ids(&a, copy, err);
+            if (status != TL_OK) {
+                tl_data_file_unref(copy);
+                break;
+            }
+            tl_data_file_unref(files->items[i]);
+            files->items[i] = copy;
+        }
+    }
+    tl_free(a.blobs);
+    return status;
+}

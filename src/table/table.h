@@ -153,6 +153,12 @@ typedef struct tl_write_options {
     tl_pool *pool;       /* background compaction; NULL: inside the calls */
     bool ignore_previous; /* overwrite: don't look at existing files */
     const char *user;    /* commit user, in names of files of postponed buckets; NULL: a random one */
+    /* Tables with data evolution: columns (indices into the table's row type) that are written, in this order, whatever else the
+       batches hold; NULL: all. The array must outlive the writer. */
+    const int32_t *columns;
+    int32_t n_columns;
+    bool onto_rows; /* they are columns of rows that are there, with ids from `first_row_id` on */
+    int64_t first_row_id;
 } tl_write_options;
 tl_status tl_table_writer_create(tl_table *table, const tl_write_options *options, tl_table_writer **out, tl_error *err);
 void tl_table_writer_free(tl_table_writer *writer);

@@ -103,8 +103,9 @@ const char *tl_table__full_name(const tl_table *table, char out[256]);
 /** Schema by id; cached in the table, borrowed until it is closed. */
 tl_status tl_table__schema(tl_table *table, int64_t id, const tl_table_schema **out, tl_error *err);
 bool tl_table__is_first_row(const tl_table *table);
-/** TL_E_UNSUPPORTED for snapshots with index files other than hash indexes: what changes data files must keep those up. */
-tl_status tl_table__check_snapshot(tl_table *table, const tl_snapshot *snap, tl_error *err);
+/** TL_E_UNSUPPORTED for snapshots with index files that nobody here keeps up: not if only rows are added (or rewritten with their ids)
+ * to a table with data evolution. */
+tl_status tl_table__check_snapshot(tl_table *table, const tl_snapshot *snap, bool changes_rows, tl_error *err);
 tl_status tl_table__require_data(const tl_table *table, const char *what, tl_error *err);
 /** Newest schema on disk (new reference). */
 tl_status tl_table__latest_schema(tl_table *table, tl_table_schema **out, tl_error *err);
@@ -355,8 +356,12 @@ tl_known *tl_known__create(const tl_snapshot *snap, tl_manifest_list *manifests,
 
 /** TL_E_CONFLICT that is no lost race: the same changes can never get in. */
 tl_status tl_commit__contradiction(tl_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/** Give new files of the messages the ids of rows that are there, from `first` on, one file after the other. */
+tl_status tl_commit__onto_rows(tl_commit_messages *messages, int64_t first, tl_error *err);
 /** Row ids and sequence numbers of a snapshot's new files (row tracking); *next_row_id goes on. Changed files are copies. (row_ids.c) */
 tl_status tl_commit__assign_row_ids(int64_t snapshot_id, tl_entries *delta, int64_t *next_row_id, tl_error *err);
+/** A file of an append that holds columns of rows that are there already (data evolution). */
+bool tl_commit__is_onto_rows(const tl_manifest_entry *entry);
 /** Checks of §16 c over base (live entries of the touched partitions) and delta. TL_E_CONFLICT names the files. */
 tl_status tl_commit__check(tl_table *table, const tl_entries *base, const tl_entries *delta, tl_commit_kind kind, tl_error *err);
 /**

@@ -44,6 +44,39 @@ static tl_status create_waiting(tl_table_writer *w, tl_error *err)
     return tl_lsm_config_create_postpone(w->table->fs, &w->table->paths, w->table->schema, user, &w->waiting, err);
 }
 
+static bool writes_column(const tl_write_options *options, int32_t column)
+{
+    bool found = options->columns == NULL;
+    for (int32_t i = 0; !found && i < options->n_columns; i++)
+        found = options->columns[i] == column;
+    return found;
+}
+
+static tl_status check_columns(const tl_table *table, const tl_write_options *options, tl_error *err)
+{
+    if (options->columns == NULL && !options->onto_rows)
+        return TL_OK;
+    if (!table->config->data_evolution)
+        return tl_error_set(err, TL_E_INVALID, "some of the columns can only be written to tables with 'data-evolution.enabled' = 'true'");
+    for (int32_t i = 0; i < options->n_columns; i++) {
+        bool twice = false;
+        if (options->columns[i] < 0 || options->columns[i] >= table->schema->row_type->n_fields)
+            return tl_error_set(err, TL_E_INVALID, "column %d does not exist", options->columns[i]);
+        for (int32_t j = 0; j < i; j++)
+            twice |= options->columns[i] == options->columns[j];
+        if (twice)
+            return tl_error_set(err, TL_E_INVALID, "a column to be written is named twice");
+    }
+    for (int32_t i = 0; i < table->n_partition; i++) {
+        if (!writes_column(options, table->partition_idx[i]))
+            return tl_error_set(err, TL_E_INVALID, "partition column '%s' must be among the columns that are written",
+                                table->schema->row_type->fields[table->partition_idx[i]].name);
+    }
+    if (options->onto_rows && options->first_row_id < 0)
+        return tl_error_set(err, TL_E_INVALID, "row ids begin with 0, not with %lld", (long long)options->first_row_id);
+    return TL_OK;
+}
+
 tl_status tl_table_writer_create(tl_table *table, const tl_write_options *options, tl_table_writer **out, tl_error *err)
 {
     TL_TRY(tl_table__require_data(table, "write to it", err));
@@ -58,7 +91,9 @@ tl_status tl_table_writer_create(tl_table *table, const tl_write_options *option
     w->table = table;
     if (options != NULL)
         w->options = *options;
-    tl_status status = tl_row_rules_create(table, &w->rules, err);
+    tl_status status = check_columns(table, &w->options, err);
+    if (status == TL_OK)
+        status = tl_row_rules_create(table, &w->options, &w->rules, err);
     if (status == TL_OK && table->bucket_mode == TL_BUCKETS_POSTPONE)
         status = create_waiting(w, err);
     if (status == TL_OK && table->spans_partitions)
@@ -150,6 +185,8 @@ static tl_status add_bucket(tl_table_writer *w, tl_bytes_view partition, int32_t
     int32_t total = numbered ? w->table->n_buckets : -1;
     if (status == TL_OK)
         status = tl_bucket_writer_create(w->waiting != NULL ? w->waiting : w->table->config, partition, bucket, total, files, n_files, w->options.pool, &b->writer, err);
+    if (status == TL_OK && w->options.columns != NULL)
+        status = tl_bucket_writer_set_columns(b->writer, w->options.columns, w->options.n_columns, err);
     if (status == TL_OK && !w->options.ignore_previous)
         status = tl_bucket_writer_restore(b->writer, set, indexes->n == 0 ? "" : indexes->items[indexes->n - 1]->name, files, n_files, err);
     if (status == TL_OK) {
@@ -200,7 +237,7 @@ static tl_status load_live(tl_table_writer *w, const tl_map *partitions, tl_entr
     w->vectors = (tl_vectors){0};
     if (latest == NULL || w->options.ignore_previous)
         return TL_OK;
-    TL_TRY(tl_table__check_snapshot(w->table, latest, err));
+    TL_TRY(tl_table__check_snapshot(w->table, latest, w->options.onto_rows, err));
     TL_TRY(tl_vectors__read(w->table, latest, &w->vectors, err));
     tl_scan scan;
     tl_scan_init(&scan, TL_SCAN_ALL, latest);
@@ -468,6 +505,8 @@ tl_status tl_table_writer_prepare(tl_table_writer *w, bool wait_compaction, tl_c
         w->buckets[i].touched = false;
     }
     tl_free(tasks);
+    if (status == TL_OK && w->options.onto_rows)
+        status = tl_commit__onto_rows(&messages, w->options.first_row_id, err);
     if (status != TL_OK) {
         tl_table_abort(w->table, &messages);
         tl_commit_messages_deinit(&messages);

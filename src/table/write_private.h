@@ -14,9 +14,11 @@ typedef struct tl_row_rules {
     bool ignore_delete;
     bool ignore_update_before;
     bool append_only;
+    bool *unwritten; /* per column: only the others are written, and this one may be anything; NULL: all are */
 } tl_row_rules;
 
-tl_status tl_row_rules_create(const tl_table *table, tl_row_rules *out, tl_error *err);
+/** `options`: which columns are written. */
+tl_status tl_row_rules_create(const tl_table *table, const tl_write_options *options, tl_row_rules *out, tl_error *err);
 void tl_row_rules_deinit(tl_row_rules *rules); /* works on a half-built object */
 /** The rows to write: checked, with defaults and kinds, without those that are ignored. */
 tl_status tl_row_rules_apply(const tl_row_rules *rules, const tl_batch *batch, tl_batch **out, tl_error *err);

@@ -5,7 +5,20 @@
  */
 #include "table/write_private.h"
 
-tl_status tl_row_rules_create(const tl_table *table, tl_row_rules *out, tl_error *err)
+static tl_status note_unwritten(tl_row_rules *rules, const tl_write_options *options, tl_error *err)
+{
+    int32_t n = rules->table->schema->row_type->n_fields;
+    if (options->columns == NULL)
+        return TL_OK;
+    if ((rules->unwritten = tl_alloc((size_t)n * sizeof *rules->unwritten)) == NULL)
+        return tl_nomem(err, "columns");
+    memset(rules->unwritten, true, (size_t)n * sizeof *rules->unwritten);
+    for (int32_t i = 0; i < options->n_columns; i++)
+        rules->unwritten[options->columns[i]] = false;
+    return TL_OK;
+}
+
+tl_status tl_row_rules_create(const tl_table *table, const tl_write_options *options, tl_row_rules *out, tl_error *err)
 {
     const tl_type *row = table->schema->row_type;
     const tl_options *opts = &table->schema->options;
@@ -13,6 +26,7 @@ tl_status tl_row_rules_create(const tl_table *table, tl_row_rules *out, tl_error
     out->ignore_delete = tl_table__option_bool(opts, "ignore-delete");
     out->ignore_update_before = tl_table__option_bool(opts, "ignore-update-before");
     out->append_only = table->n_keys == 0;
+    TL_TRY(note_unwritten(out, options, err));
     const char *field = tl_options_get(opts, "rowkind.field");
     if (field != NULL) {
         out->kind_column = tl_type_field_index(row, field);
@@ -40,6 +54,7 @@ void tl_row_rules_deinit(tl_row_rules *rules)
     for (int32_t i = 0; rules->defaults != NULL && i < rules->table->schema->row_type->n_fields; i++)
         tl_column_unref(rules->defaults[i]);
     tl_free(rules->defaults);
+    tl_free(rules->unwritten);
     *rules = (tl_row_rules){0};
 }
 
@@ -53,7 +68,8 @@ static tl_status check_batch(const tl_row_rules *rules, const tl_batch *batch, t
         const tl_column *col = batch->cols[i];
         if (col->phys != tl_type_phys(f->type) || col->length != batch->n_rows)
             return tl_error_set(err, TL_E_INVALID, "column '%s' of the rows to write does not have the table's type", f->name);
-        if (!f->type->nullable && col->null_count > 0)
+        bool written = rules->unwritten == NULL || !rules->unwritten[i];
+        if (written && !f->type->nullable && col->null_count > 0)
             return tl_error_set(err, TL_E_INVALID, "Cannot write null to non-null column(%s)", f->name);
     }
     return TL_OK;

@@ -14,6 +14,11 @@ static tl_status schema_of(tl_fs *fs, const char *path, const tl_type **out, tl_
     return status;
 }
 
+int64_t tl_blob_record_bytes(int64_t value_bytes)
+{
+    return value_bytes + TL_BLOB__FRAME_BYTES;
+}
+
 const tl_format tl_format_blob = {
     .name = "blob",
     .open = tl_blob__open,
