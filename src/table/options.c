@@ -258,7 +258,7 @@ static const tl_option_def options[] = {
     {"alter-column-null-to-not-null.disabled", "boolean", "true", E, "A nullable column cannot become NOT NULL.", false, NULL},
     {"disable-explicit-type-casting", "boolean", "false", E, "Column types change only where an implicit cast exists.", false, NULL},
     {"add-column-before-partition", "boolean", "false", E, "New columns go before the first partition column.", false, NULL},
-    {"commit.strict-mode.last-safe-snapshot", "long", NULL, R, "Snapshot after which other users' commits make this one fail.", false, NULL},
+    {"commit.strict-mode.last-safe-snapshot", "long", NULL, E, "Snapshot after which other users' commits make this one fail.", false, NULL},
     {"clustering.columns", "string", NULL, E, "Columns to cluster by.", false, "sink.clustering.by-columns"},
     {"clustering.strategy", "string", "auto", E, "Curve to cluster along.", false, "sink.clustering.strategy"},
     {"clustering.incremental", "boolean", "false", E, "Cluster while compacting.", false, NULL},

@@ -88,6 +88,7 @@ struct tl_table {
     int64_t partitions_checked_ms; /* when partitions were last looked at for expiry; 0: not yet */
     char *last_user; /* user and identifier that this handle committed last: no need to look for them in old snapshots */
     int64_t last_identifier;
+    int64_t strict_safe_id; /* newest snapshot that a commit of this handle has looked at in strict mode */
     struct tl_known *known; /* of the snapshot that this handle made last (known.c); NULL: nothing. Owned */
 };
 
@@ -346,6 +347,13 @@ typedef struct tl_known {
     tl_manifest_list manifests; /* as tl_table__manifests() gives them */
     tl_live_files live;
 } tl_known;
+/* ---- strict_mode.c ---- */
+
+/** TL_E_INVALID where `commit.strict-mode.last-safe-snapshot` is set and another user's snapshot since then forbids the commit. */
+tl_status tl_strict_mode__check(tl_table *table, const char *user, tl_commit_kind kind, int64_t latest_id, tl_error *err);
+/** All up to this snapshot has been looked at. */
+void tl_strict_mode__note(tl_table *table, int64_t id);
+
 /** What the handle knows if that is about `latest` (may be NULL), else NULL. It is the caller's then. */
 tl_known *tl_known__take(tl_table *table, const tl_snapshot *latest);
 /** Takes `known` over (NULL: nothing is known any more). */
