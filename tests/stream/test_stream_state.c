@@ -282,7 +282,7 @@ static void sets_know_which_values_are_there(void **state)
         int64_t delta = round > 40000 ? (model[v] > 0 ? -1 : model[v] < 0) : test_random(&rnd) % 2 == 0 ? 1 : -1;
         bool was, now, text_was, text_now, added_was, added_now;
         char text[32];
-        int len = snprintf(text, sizeof text, v == 1 ? "" : "value %zu", v);
+        int len = v == 1 ? 0 : snprintf(text, sizeof text, "value %zu", v);
         if (delta == 0)
             continue;
         assert_int_equal(tl_value_set_add_number(&numbers, v * UINT64_C(0x100000001), delta, true, &was, &now), TL_OK);
