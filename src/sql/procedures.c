@@ -666,7 +666,7 @@ static tl_status tell(const call *c, tl_reader **out)
     for (size_t i = 0; i + (size_t)c->n_columns <= c->n_cells && status == TL_OK; i += (size_t)c->n_columns)
         status = tl_result__add(&r, (const char *const *)&c->cells[i], c->b->err);
     if (status == TL_OK)
-        return tl_result__finish(&r, out, c->b->err);
+        status = tl_result__finish(&r, out, c->b->err);
     tl_result__deinit(&r);
     return status;
 }
