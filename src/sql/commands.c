@@ -1,6 +1,6 @@
 /*
  * Commands: what is carried out at once and gives at most a small table of text. DDL is in ddl.c, ALTER TABLE in alter.c,
- * procedures in procedures.c.
+ * procedures in call.c.
  */
 #include <ctype.h>
 #include <stdlib.h>

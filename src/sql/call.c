@@ -1,0 +1,331 @@
+/*
+ * CALL sys.name(…): what the reference's procedures do. Arguments come by position or by name; all are constants, taken as text.
+ */
+#include "sql/procedures.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/parse.h"
+
+/* ---- what procedures use ---- */
+
+tl_status tl_call__integer(const tl_call *c, const char *text, const char *what, int64_t or_else, int64_t *out)
+{
+    if (text == NULL) {
+        *out = or_else;
+        return TL_OK;
+    }
+    return tl_error_wrap(c->b->err, tl_parse_int(text, 0, INT64_MAX, out, c->b->err), "%s", what);
+}
+
+tl_status tl_call__required(const tl_call *c, int i, const char *what)
+{
+    return c->args[i] != NULL ? TL_OK : BIND_ERROR(c->b, c->ast, "the procedure needs the argument '%s'", what);
+}
+
+/* A cell of the result more. */
+tl_status tl_call__add_cell(tl_call *c, const char *text)
+{
+    char **cells = tl_realloc(c->cells, (c->n_cells + 1) * sizeof *cells);
+    if (cells == NULL)
+        return tl_nomem(c->b->err, "result");
+    c->cells = cells;
+    cells[c->n_cells] = tl_strdup(text);
+    if (cells[c->n_cells] == NULL)
+        return tl_nomem(c->b->err, "result");
+    c->n_cells++;
+    return TL_OK;
+}
+
+tl_status tl_call__add_number(tl_call *c, int64_t v)
+{
+    char text[24] = "null";
+    if (v != TL_ABSENT)
+        snprintf(text, sizeof text, "%lld", (long long)v);
+    return tl_call__add_cell(c, text);
+}
+
+/** "dt=2026-03-03,hh=8;dt=…": specs parted by `;`, each of column=value parted by `,`. */
+#define SPECS_MAX 64
+static tl_status partition_specs(tl_call *c, const char *text, tl_options *specs, size_t *n)
+{
+    *n = 0;
+    for (const char *p = text; *p != '\0';) {
+        size_t bytes = strcspn(p, ",;"), equals = strcspn(p, "=");
+        if (equals >= bytes || *n == SPECS_MAX)
+            return BIND_ERROR(c->b, c->ast, "'%s' is no list of partitions (a=1,b=2;a=3,b=4)", text);
+        TL_CLEANUP(tl_freep) char *key = tl_strndup(p, equals);
+        TL_CLEANUP(tl_freep) char *value = tl_strndup(p + equals + 1, bytes - equals - 1);
+        if (key == NULL || value == NULL || tl_options_set(&specs[*n], key, value) != TL_OK)
+            return tl_nomem(c->b->err, "partition");
+        p += bytes;
+        *n += *p != ',';
+        p += *p != '\0';
+    }
+    return TL_OK;
+}
+
+/* What is done with the partitions of an argument, which may be NULL: none. */
+tl_status tl_call__with_partitions(tl_call *c, const char *text, tl_status (*run)(tl_call *c, const tl_options *specs, size_t n))
+{
+    tl_options *specs = tl_calloc(SPECS_MAX + 1, sizeof *specs);
+    size_t n = 0;
+    if (specs == NULL)
+        return tl_nomem(c->b->err, "partition");
+    tl_status status = text == NULL ? TL_OK : partition_specs(c, text, specs, &n);
+    if (status == TL_OK)
+        status = run(c, specs, n);
+    for (size_t i = 0; i <= SPECS_MAX; i++)
+        tl_options_deinit(&specs[i]);
+    tl_free(specs);
+    return status;
+}
+
+/* Age of what lies before a timestamp, text in the session's zone. */
+tl_status tl_call__age_of(const tl_call *c, const char *text, const char *what, int64_t *out)
+{
+    int64_t millis;
+    int32_t nanos;
+    if (text == NULL)
+        return TL_OK;
+    if (!tl_parse_timestamp((tl_bytes_view){(const uint8_t *)text, strlen(text)}, &millis, &nanos))
+        return BIND_ERROR(c->b, c->ast, "'%s' is no timestamp: '%s'", what, text);
+    *out = tl_clock_now_ms(c->b->session->clock) - tl_tz_to_utc_ms(c->b->session->zone, millis);
+    return TL_OK;
+}
+
+/* ---- the procedures ---- */
+
+static const struct procedure {
+    const char *name;
+    const char *args[TL_CALL_ARGS_MAX]; /* the first is the table unless it has another name; KEY behind NAME=: it sets that option of the table; options: a list of them */
+    tl_status (*run)(tl_call *c);
+} procedures[] = {
+    {"create_tag", {"table", "tag", "snapshot_id", "time_retained"}, tl_proc__create_tag},
+    {"delete_tag", {"table", "tag"}, tl_proc__delete_tag},
+    {"rename_tag", {"table", "tag", "target_tag"}, tl_proc__rename_tag},
+    {"replace_tag", {"table", "tag", "snapshot_id", "time_retained"}, tl_proc__replace_tag},
+    {"create_tag_from_timestamp", {"table", "tag", "timestamp", "time_retained"}, tl_proc__create_tag_from_timestamp},
+    {"create_tag_from_watermark", {"table", "tag", "watermark", "time_retained"}, tl_proc__create_tag_from_watermark},
+    {"expire_tags", {"table", "older_than"}, tl_proc__expire_tags},
+    {"trigger_tag_automatic_creation", {"table"}, tl_proc__trigger_tags},
+    {"rollback_to", {"table", "tag", "snapshot_id"}, tl_proc__rollback_to},
+    {"create_branch", {"table", "branch", "tag"}, tl_proc__create_branch},
+    {"delete_branch", {"table", "branch"}, tl_proc__delete_branch},
+    {"rename_branch", {"table", "from_branch", "to_branch"}, tl_proc__rename_branch},
+    {"fast_forward", {"table", "branch"}, tl_proc__fast_forward},
+    {"clone",
+     {"database", "table", "catalog_conf", "target_database", "target_table", "target_catalog_conf", "parallelism", "where", "included_tables",
+      "excluded_tables", "prefer_file_format", "clone_from", "meta_only", "clone_if_exists"},
+     tl_proc__clone_tables},
+    {"migrate_table", {"connector", "source_table", "target_table", "options", "parallelism", "delete_origin"}, tl_proc__migrate_table},
+    {"compact",
+     {"table", "partitions", "order_strategy", "order_by", "options", "where", "partition_idle_time", "compact_strategy"},
+     tl_proc__compact},
+    {"expire_snapshots", {"table", "retain_max", "retain_min", "older_than", "max_deletes", "options"}, tl_proc__expire_snapshots},
+    {"expire_changelogs", {"table", "retain_max", "retain_min", "older_than", "max_deletes", "delete_all"}, tl_proc__expire_changelogs},
+    {"expire_partitions",
+     {"table", "expiration_time=partition.expiration-time", "timestamp_formatter=partition.timestamp-formatter",
+      "timestamp_pattern=partition.timestamp-pattern", "expire_strategy=partition.expiration-strategy",
+      "max_expires=partition.expiration-max-num", "options"},
+     tl_proc__expire_partitions},
+    {"drop_partition", {"table", "partitions"}, tl_proc__drop_partition},
+    {"rewrite_file_index", {"table", "partitions"}, tl_proc__rewrite_file_index},
+    {"merge_into",
+     {"target_table", "target_alias", "source_sqls", "source_table", "merge_condition", "matched_upsert_condition", "matched_upsert_setting",
+      "not_matched_insert_condition", "not_matched_insert_values", "matched_delete_condition", "not_matched_by_source_upsert_condition",
+      "not_matched_by_source_upsert_setting", "not_matched_by_source_delete_condition"},
+     tl_proc__merge_into},
+    {"reset_consumer", {"table", "consumer_id", "next_snapshot_id"}, tl_proc__reset_consumer},
+    {"clear_consumers", {"table", "including_consumers", "excluding_consumers"}, tl_proc__clear_consumers},
+    {"alter_column_default_value", {"table", "column", "default_value"}, tl_proc__alter_column_default_value},
+    {"mark_partition_done", {"table", "partitions"}, tl_proc__mark_partition_done},
+    {"remove_orphan_files", {"table", "older_than", "dry_run", "parallelism", "mode"}, tl_proc__remove_orphan_files},
+    {"rollback_to_timestamp", {"table", "timestamp"}, tl_proc__rollback_to_timestamp},
+    {"rollback_to_watermark", {"table", "watermark"}, tl_proc__rollback_to_watermark},
+};
+
+/* What the reference has and is not here, and why. */
+static const struct {
+    const char *name, *reason;
+} refused[] = {
+    {"compact_database", "call compact for each table"},
+    {"compact_manifest", "commits merge manifests"},
+    {"purge_files", "use TRUNCATE TABLE, then expire_snapshots"},
+    {"rescale", "set the option 'bucket' and overwrite"},
+    {"remove_unexisting_files", "'tidelake fsck' tells of files that are missing"},
+    {"remove_unexisting_manifests", "'tidelake fsck' tells of files that are missing"},
+    {"copy_files", "use the command 'tidelake clone'"},
+    {"migrate_database", "there is no metastore; the command 'tidelake import' takes folders of files"},
+    {"repair", "there is no metastore; 'tidelake fsck --repair' mends a table"},
+    {"query_service", "it needs a cluster"},
+    {"create_function", "it needs a REST catalog"},
+    {"alter_function", "it needs a REST catalog"},
+    {"drop_function", "it needs a REST catalog"},
+    {"alter_view_dialect", "it needs a REST catalog"},
+    {"create_global_index", "there are no global indexes"},
+    {"vector_search", "there are no global indexes"},
+    {"data_evolution_merge_into", "use merge_into"},
+    {"init_file_based_privilege", "there are no users and privileges"},
+    {"create_privileged_user", "there are no users and privileges"},
+    {"drop_privileged_user", "there are no users and privileges"},
+    {"grant_privilege_to_user", "there are no users and privileges"},
+    {"revoke_privilege_from_user", "there are no users and privileges"},
+};
+
+static tl_status unknown(tl_binder *b, const tl_ast *ast, const char *name)
+{
+    for (size_t i = 0; i < TL_ARRAY_LEN(refused); i++) {
+        if (strcasecmp(refused[i].name, name) == 0)
+            return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, ast, "procedure %s is not supported: %s", name, refused[i].reason);
+    }
+    return BIND_ERROR(b, ast, "No match found for function signature %s(…): there is no such procedure", name);
+}
+
+const char *tl_sql__procedure_name(size_t i)
+{
+    return i < TL_ARRAY_LEN(procedures) ? procedures[i].name : NULL;
+}
+
+static tl_status constant_text(tl_binder *b, const tl_ast *ast, const char **out)
+{
+    tl_expr *e;
+    TL_TRY(tl_bind__expr(b, ast, &e));
+    if (e->kind != TL_EXPR_LITERAL)
+        return BIND_ERROR(b, ast, "arguments of a procedure must be constant");
+    *out = NULL;
+    if (tl_col_is_null(e->literal, 0) || (tl_sql__is_text(e->type) && tl_col_bytes(e->literal, 0).len == 0)) /* '' is left out too */
+        return TL_OK;
+    tl_buf buf = {0};
+    tl_status status = tl_text_append_plain(&buf, e->literal, 0);
+    if (status == TL_OK)
+        *out = tl_arena_strndup(b->arena, (const char *)buf.data, buf.len);
+    tl_buf_deinit(&buf);
+    BIND_ALLOC(b, *out);
+    return status;
+}
+
+/** Whether an argument of the table below has this name. */
+static bool is_argument(const char *arg, const char *name)
+{
+    size_t n = strcspn(arg, "=");
+    return strncasecmp(arg, name, n) == 0 && name[n] == '\0';
+}
+
+/** "key=value,key=value" into the options of the call. */
+static tl_status take_options(tl_call *c, const char *text)
+{
+    while (*text != '\0') {
+        size_t n = strcspn(text, ","), equals = strcspn(text, "=");
+        const char *key = tl_arena_strndup(c->b->arena, text, TL_MIN(equals, n));
+        if (equals >= n)
+            return BIND_ERROR(c->b, c->ast, "'options': '%s' is no list of key=value", text);
+        const char *value = tl_arena_strndup(c->b->arena, text + equals + 1, n - equals - 1);
+        BIND_ALLOC(c->b, key);
+        BIND_ALLOC(c->b, value);
+        if (tl_options_set(&c->options, key, value) != TL_OK)
+            return tl_nomem(c->b->err, "options");
+        text += n + (text[n] == ',');
+    }
+    return TL_OK;
+}
+
+static tl_status bind_options(tl_call *c, const struct procedure *p)
+{
+    for (int i = 0; i < TL_CALL_ARGS_MAX && p->args[i] != NULL; i++) {
+        const char *equals = strchr(p->args[i], '=');
+        if (c->args[i] != NULL && strcmp(p->args[i], "options") == 0)
+            TL_TRY(take_options(c, c->args[i]));
+        else if (c->args[i] != NULL && equals != NULL && tl_options_set(&c->options, equals + 1, c->args[i]) != TL_OK)
+            return tl_nomem(c->b->err, "options");
+    }
+    return TL_OK;
+}
+
+static bool takes_table(const struct procedure *p)
+{
+    return strcmp(p->args[0], "table") == 0 || strcmp(p->args[0], "target_table") == 0;
+}
+
+static tl_status bind_arguments(tl_call *c, const struct procedure *p)
+{
+    tl_binder *b = c->b;
+    int position = 0;
+    for (const tl_ast *arg = tl_ast_first(c->ast->kid[1]); arg != NULL; arg = arg->next) {
+        int i = position++;
+        if (arg->kind == AST_ARG) {
+            for (i = 0; i < TL_CALL_ARGS_MAX && p->args[i] != NULL && !is_argument(p->args[i], arg->text);)
+                i++;
+        }
+        if (i >= TL_CALL_ARGS_MAX || p->args[i] == NULL)
+            return arg->kind == AST_ARG ? BIND_ERROR(b, arg, "procedure %s has no argument '%s'", p->name, arg->text)
+                                        : BIND_ERROR(b, arg, "procedure %s takes fewer arguments", p->name);
+        TL_TRY(constant_text(b, arg->kind == AST_ARG ? arg->kid[0] : arg, &c->args[i]));
+    }
+    /* rollback_to and others take a snapshot number where the tag stands. */
+    if (strcmp(p->name, "rollback_to") == 0 && c->args[1] != NULL && c->args[2] == NULL && c->args[1][strspn(c->args[1], "0123456789")] == '\0' && c->args[1][0] != '\0') {
+        c->args[2] = c->args[1];
+        c->args[1] = NULL;
+    }
+    return bind_options(c, p);
+}
+
+/** 'db.table' or 'table' of the procedure's catalog. */
+static tl_status open_table(tl_call *c, const char *catalog)
+{
+    tl_binder *b = c->b;
+    TL_TRY(tl_call__required(c, 0, "table"));
+    const char *dot = strchr(c->args[0], '.');
+    const char *db = dot != NULL ? tl_arena_strndup(b->arena, c->args[0], (size_t)(dot - c->args[0])) : b->db;
+    BIND_ALLOC(b, db);
+    tl_ast ids[3] = {{.kind = AST_ID, .text = catalog}, {.kind = AST_ID, .text = db}, {.kind = AST_ID, .text = dot != NULL ? dot + 1 : c->args[0]}};
+    ids[0].next = &ids[1];
+    ids[1].next = &ids[2];
+    const tl_ast name = {.kind = AST_NAME, .count = 3, .kid = {&ids[0], &ids[2]}, .line = c->ast->line, .position = c->ast->position};
+    tl_sql_object *object;
+    TL_TRY(tl_bind__table(b, &name, c->options.count > 0 ? &c->options : NULL, &c->table, &object));
+    if (c->table == NULL || c->table->kind != TL_SQL_TABLE_LAKE)
+        return BIND_ERROR(b, c->ast, "'%s' is no table of a lake", c->args[0]);
+    return TL_OK;
+}
+
+static tl_status tell(const tl_call *c, tl_reader **out)
+{
+    if (c->n_cells == 0)
+        return tl_result__single(c->columns[0], c->none, out, c->b->err);
+    tl_result r;
+    TL_TRY(tl_result__init(&r, c->columns, c->n_columns, c->b->err));
+    tl_status status = TL_OK;
+    for (size_t i = 0; i + (size_t)c->n_columns <= c->n_cells && status == TL_OK; i += (size_t)c->n_columns)
+        status = tl_result__add(&r, (const char *const *)&c->cells[i], c->b->err);
+    if (status == TL_OK)
+        status = tl_result__finish(&r, out, c->b->err);
+    tl_result__deinit(&r);
+    return status;
+}
+
+tl_status tl_sql__call_procedure(tl_binder *b, const tl_ast *ast, tl_reader **out)
+{
+    const char *name = tl_ast_last_name(ast->kid[0]);
+    const tl_ast *first = tl_ast_first(ast->kid[0]);
+    const char *catalog = ast->kid[0]->count == 3 ? first->text : b->catalog;
+    const struct procedure *p = procedures;
+    while (p < procedures + TL_ARRAY_LEN(procedures) && strcasecmp(p->name, name) != 0)
+        p++;
+    if (p == procedures + TL_ARRAY_LEN(procedures))
+        return unknown(b, ast, name);
+    tl_call c = {.b = b, .ast = ast, .catalog = catalog, .columns = {"result"}, .n_columns = 1, .none = "Success"};
+    tl_status status = bind_arguments(&c, p);
+    if (status == TL_OK && takes_table(p))
+        status = open_table(&c, catalog);
+    if (status == TL_OK)
+        status = tl_error_wrap(b->err, p->run(&c), "line %d:%d: CALL %s", (int)ast->line, (int)ast->position, name);
+    if (status == TL_OK)
+        status = tell(&c, out);
+    tl_options_deinit(&c.options);
+    tl_names_free(c.cells, c.n_cells);
+    return status;
+}
