@@ -45,11 +45,13 @@ foreach(folder fault concurrent property)
 endforeach()
 
 # One test for each kind of table of the fault histories: together they would be the longest of all.
-foreach(kind an_append_table_without_buckets an_append_table_with_buckets a_keyed_table_without_changelog
-        a_keyed_table_with_input_changelog an_aggregating_table_with_lookup_changelog a_keyed_table_with_full_compaction_changelog)
+foreach(kind an_append_table_without_buckets an_append_table_with_buckets an_append_table_with_deletion_vectors
+        a_keyed_table_without_changelog a_keyed_table_with_dynamic_buckets a_keyed_table_with_input_changelog
+        an_aggregating_table_with_lookup_changelog a_keyed_table_with_full_compaction_changelog)
   add_test(NAME fault/${kind} COMMAND test_table_faults ${kind})
   set_tests_properties(fault/${kind} PROPERTIES LABELS fault TIMEOUT 900)
 endforeach()
+set_tests_properties(fault/an_append_table_with_deletion_vectors fault/a_keyed_table_with_dynamic_buckets PROPERTIES LABELS "fault;slow")
 
 # Tests of rooms that use threads belong to the concurrent part, too.
 foreach(test base/test_base stream/test_stream)
