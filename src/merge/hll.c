@@ -316,7 +316,9 @@ static tl_status read_table(const work *w, tl_bytes_view in, uint32_t count, hll
     uint32_t found = 0;
     for (uint32_t i = 0; i < 1u << lg_size; i++) {
         out->coupons[i] = tl_read_le32(in.data + 12 + 4 * (size_t)i);
-        found += out->coupons[i] >> 26 != 0;
+        if (out->coupons[i] != 0 && out->coupons[i] >> 26 == 0)
+            return corrupt(w, "a coupon without a value");
+        found += out->coupons[i] != 0;
     }
     out->count = count;
     return found == count && count < 1u << lg_size ? TL_OK : corrupt(w, "a set with a wrong number of coupons");

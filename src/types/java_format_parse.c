@@ -126,7 +126,7 @@ static bool take_legacy_number(reading *r, int32_t width, int64_t *out, int *dig
     if (p == from)
         return false;
     *digits = negative ? 0 : (int)(p - from);
-    *out = TL_MIN(negative ? -v : v, INT32_MAX);
+    *out = negative ? TL_MAX(-v, INT32_MIN) : TL_MIN(v, INT32_MAX);
     r->p = p;
     return true;
 }
@@ -202,7 +202,8 @@ static bool legacy_resolve(reading *r, tl_jtime *out)
     else if (has(r, HALF_HOUR) || has(r, HALF_CLOCK_HOUR) || has(r, HALF))
         hour = (has(r, HALF_HOUR) ? r->field[HALF_HOUR] : has(r, HALF_CLOCK_HOUR) ? r->field[HALF_CLOCK_HOUR] % 12 : 0) + (has(r, HALF) && r->field[HALF] == 1 ? 12 : 0);
     int64_t days = tl_jformat__legacy_days(year, month, day);
-    out->millis = days * 86400000 + hour * 3600000 + r->field[MINUTE] * 60000 + r->field[SECOND] * 1000 + r->field[FRACTION] / 1000000;
+    int64_t rest = hour * 3600000 + r->field[MINUTE] * 60000 + r->field[SECOND] * 1000 + r->field[FRACTION] / 1000000;
+    out->millis = (int64_t)((uint64_t)days * 86400000 + (uint64_t)rest); /* far years wrap round, as Java's calendar does */
     out->nanos = 0;
     return true;
 }
