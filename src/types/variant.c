@@ -224,10 +224,10 @@ static tl_status append_timestamp(const reader *r, size_t pos, bool is_nanos, bo
     char text[64];
     TL_TRY(need(r, pos, 8));
     const int64_t per_second = is_nanos ? 1000000000 : 1000000, per_day = 86400 * per_second;
-    int64_t ticks = (int64_t)tl_variant__read(r->value.data + pos, 8), days = ticks / per_day - (ticks % per_day < 0);
-    size_t n = tl_text__date(days, text);
+    int64_t ticks = (int64_t)tl_variant__read(r->value.data + pos, 8), rest = ticks % per_day;
+    size_t n = tl_text__date(ticks / per_day - (rest < 0), text);
     text[n++] = ' ';
-    n += clock_text(ticks - days * per_day, per_second, is_nanos ? 9 : 6, text + n);
+    n += clock_text(rest < 0 ? rest + per_day : rest, per_second, is_nanos ? 9 : 6, text + n);
     if (with_zone) {
         memcpy(text + n, "+00:00", 6);
         n += 6;
