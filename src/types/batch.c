@@ -180,3 +180,13 @@ int64_t tl_batch_bytes(const tl_batch *batch)
         bytes += batch->n_rows * (int64_t)sizeof *batch->seq;
     return bytes;
 }
+
+tl_status tl_batch_number(tl_batch *batch, int64_t first, tl_error *err)
+{
+    batch->seq = tl_alloc((size_t)batch->n_rows * sizeof *batch->seq);
+    if (batch->seq == NULL)
+        return tl_nomem(err, "row numbers");
+    for (int64_t i = 0; i < batch->n_rows; i++)
+        batch->seq[i] = first + i;
+    return TL_OK;
+}

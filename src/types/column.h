@@ -164,6 +164,8 @@ tl_status tl_batch_gather(const tl_batch *batch, const uint32_t *idx, int64_t n,
 tl_status tl_batch_project(const tl_batch *batch, const int32_t *indices, int32_t n, tl_batch **out, tl_error *err);
 tl_status tl_batch_concat(const tl_batch *const *batches, int32_t n, tl_batch **out, tl_error *err);
 int64_t tl_batch_bytes(const tl_batch *batch);
+/** Sequence numbers of a batch that has none: `first` and on. */
+tl_status tl_batch_number(tl_batch *batch, int64_t first, tl_error *err);
 
 /**
  * A source of batches: file reader, merge, scan, operator. One thread at a time.

@@ -3,6 +3,7 @@
  * through builders. A batch may end inside a block, and span several.
  */
 #include "format/avro/avro_private.h"
+#include "format/passing.h"
 
 /* Strings of one batch: far below the 2^31 that offsets can hold, and bounds the memory of wide rows. */
 #define BATCH_BYTES_MAX (64 << 20)
@@ -223,18 +224,15 @@ static tl_status finish_batch(avro_reader *r, int64_t first_row, int64_t n_rows,
     TL_TRY(tl_batch_create(r->base.type, n_rows, &batch, err));
     for (int32_t c = 0; c < batch->n_cols; c++)
         TL_TRY(finish_sink(r, c, n_rows, &batch->cols[c], err));
-    if (r->with_row_numbers) {
-        if ((batch->seq = tl_alloc((size_t)n_rows * sizeof *batch->seq)) == NULL)
-            return tl_nomem(err, "row numbers");
-        for (int64_t i = 0; i < n_rows; i++)
-            batch->seq[i] = first_row + i;
-    }
+    if (r->with_row_numbers)
+        TL_TRY(tl_batch_number(batch, first_row, err));
     *out = TL_STEAL(batch);
     return TL_OK;
 }
 
-static tl_status fill_batch(avro_reader *r, tl_batch **out, tl_error *err)
+static tl_status fill_batch(tl_reader *reader, tl_batch **out, tl_error *err)
 {
+    avro_reader *r = (avro_reader *)reader;
     int64_t row = 0;
     bool more;
     TL_TRY(next_block(r, &more, err));
@@ -256,18 +254,7 @@ static tl_status fill_batch(avro_reader *r, tl_batch **out, tl_error *err)
 static tl_status reader_next(tl_reader *reader, tl_batch **out, tl_error *err)
 {
     avro_reader *r = (avro_reader *)reader;
-    for (;;) {
-        TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
-        tl_status status = fill_batch(r, &batch, err);
-        if (status == TL_OK && batch != NULL && r->predicate != NULL)
-            status = tl_predicate_filter(r->predicate, &batch, err);
-        if (status != TL_OK)
-            return tl_error_wrap(err, status, "file '%s'", r->name);
-        if (batch == NULL || batch->n_rows > 0) {
-            *out = TL_STEAL(batch);
-            return TL_OK;
-        }
-    }
+    return tl_format__next_passing(reader, fill_batch, r->predicate, r->name, out, err);
 }
 
 static void reader_free(tl_reader *reader)

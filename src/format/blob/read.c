@@ -1,5 +1,6 @@
 /* Blob files as batches. The index is read when the file is opened; records of a batch are read in one piece and checked one by one. */
 #include "format/blob/blob_private.h"
+#include "format/passing.h"
 
 /* Values of one batch, beyond the first: bounds memory where values are large. */
 #define BATCH_BYTES_MAX (64 << 20)
@@ -130,8 +131,9 @@ static tl_status make_values(blob_reader *r, int64_t rows, int64_t bytes, tl_col
 
 /* ---- batches ---- */
 
-static tl_status fill_batch(blob_reader *r, tl_batch **out, tl_error *err)
+static tl_status fill_batch(tl_reader *reader, tl_batch **out, tl_error *err)
 {
+    blob_reader *r = (blob_reader *)reader;
     TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
     int64_t rows = 0, bytes = 0, first = r->row_number;
     *out = NULL;
@@ -149,12 +151,8 @@ static tl_status fill_batch(blob_reader *r, tl_batch **out, tl_error *err)
         if (c != r->column)
             TL_TRY(tl_column_nulls(r->base.type->fields[c].type, rows, &batch->cols[c], err));
     }
-    if (r->with_row_numbers) {
-        if ((batch->seq = tl_alloc((size_t)rows * sizeof *batch->seq)) == NULL)
-            return tl_nomem(err, "row numbers");
-        for (int64_t i = 0; i < rows; i++)
-            batch->seq[i] = first + i;
-    }
+    if (r->with_row_numbers)
+        TL_TRY(tl_batch_number(batch, first, err));
     *out = TL_STEAL(batch);
     return TL_OK;
 }
@@ -162,18 +160,7 @@ static tl_status fill_batch(blob_reader *r, tl_batch **out, tl_error *err)
 static tl_status reader_next(tl_reader *reader, tl_batch **out, tl_error *err)
 {
     blob_reader *r = (blob_reader *)reader;
-    for (;;) {
-        TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
-        tl_status status = fill_batch(r, &batch, err);
-        if (status == TL_OK && batch != NULL && r->predicate != NULL)
-            status = tl_predicate_filter(r->predicate, &batch, err);
-        if (status != TL_OK)
-            return tl_error_wrap(err, status, "file '%s'", r->name);
-        if (batch == NULL || batch->n_rows > 0) {
-            *out = TL_STEAL(batch);
-            return TL_OK;
-        }
-    }
+    return tl_format__next_passing(reader, fill_batch, r->predicate, r->name, out, err);
 }
 
 static void reader_free(tl_reader *reader)
