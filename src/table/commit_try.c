@@ -629,10 +629,7 @@ static tl_status one_round(rounds *r, const tl_snapshot *latest, const tl_change
 {
     tl_entries delta = {0};
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
-    int64_t latest_id = latest == NULL ? 0 : latest->id;
-    tl_status status = tl_strict_mode__check(r->table, r->attempt->user, r->attempt->kind, latest_id, err);
-    if (status == TL_OK)
-        tl_strict_mode__note(r->table, latest_id);
+    tl_status status = tl_strict_mode__check(r->table, r->attempt->user, r->attempt->kind, latest == NULL ? 0 : latest->id, err);
     if (status == TL_OK)
         status = gather(r, latest, changes, &delta, err);
     if (status == TL_OK)

@@ -54,12 +54,8 @@ tl_status tl_strict_mode__check(tl_table *table, const char *user, tl_commit_kin
     pthread_mutex_unlock(&table->lock);
     for (int64_t id = TL_MAX(safe, 0) + 1; id <= latest_id; id++)
         TL_TRY(check_one(table, user, kind, id, err));
-    return TL_OK;
-}
-
-void tl_strict_mode__note(tl_table *table, int64_t id)
-{
     pthread_mutex_lock(&table->lock);
-    table->strict_safe_id = TL_MAX(table->strict_safe_id, id);
+    table->strict_safe_id = TL_MAX(table->strict_safe_id, latest_id);
     pthread_mutex_unlock(&table->lock);
+    return TL_OK;
 }

@@ -351,8 +351,6 @@ typedef struct tl_known {
 
 /** TL_E_INVALID where `commit.strict-mode.last-safe-snapshot` is set and another user's snapshot since then forbids the commit. */
 tl_status tl_strict_mode__check(tl_table *table, const char *user, tl_commit_kind kind, int64_t latest_id, tl_error *err);
-/** All up to this snapshot has been looked at. */
-void tl_strict_mode__note(tl_table *table, int64_t id);
 
 /** What the handle knows if that is about `latest` (may be NULL), else NULL. It is the caller's then. */
 tl_known *tl_known__take(tl_table *table, const tl_snapshot *latest);
