@@ -170,11 +170,7 @@ static tl_status append_decimal(const reader *r, size_t pos, size_t bytes, int m
 {
     TL_TRY(need(r, pos, 1 + bytes));
     int scale = r->value.data[pos];
-    const uint8_t *p = r->value.data + pos + 1;
-    unsigned __int128 raw = p[bytes - 1] & 0x80 ? ~(unsigned __int128)0 : 0;
-    for (size_t i = bytes; i-- > 0;)
-        raw = raw << 8 | p[i];
-    tl_i128 v = (tl_i128)raw, limit = tl_pow10_i128(max_digits);
+    tl_i128 v = tl_variant__read_signed(r->value.data + pos + 1, bytes), limit = tl_pow10_i128(max_digits);
     if (scale > max_digits || v >= limit || v <= -limit)
         return malformed(r, pos);
     for (; scale > 0 && v % 10 == 0; scale--)
@@ -286,9 +282,7 @@ static tl_status append_integer(const reader *r, size_t pos, size_t bytes)
 {
     char text[24];
     TL_TRY(need(r, pos, bytes));
-    int shift = (int)(64 - 8 * bytes);
-    int64_t v = (int64_t)(tl_variant__read(r->value.data + pos, bytes) << shift) >> shift;
-    return append(r, text, tl_text__int(v, text));
+    return append(r, text, tl_text__int((int64_t)tl_variant__read_signed(r->value.data + pos, bytes), text));
 }
 
 static tl_status append_primitive(const reader *r, size_t pos, int kind)

@@ -2,7 +2,7 @@
 #ifndef TL_TYPES_VARIANT_PRIVATE_H
 #define TL_TYPES_VARIANT_PRIVATE_H
 
-#include "base/mem.h"
+#include "types/type.h"
 
 /* Basic types: the low two bits of a value. */
 enum { TL_VARIANT__PRIMITIVE, TL_VARIANT__SHORT_STR, TL_VARIANT__OBJECT, TL_VARIANT__ARRAY };
@@ -38,6 +38,15 @@ static inline uint64_t tl_variant__read(const uint8_t *p, size_t bytes)
     for (size_t i = bytes; i-- > 0;)
         v = v << 8 | p[i];
     return v;
+}
+
+/** 1 to 16 bytes, little-endian, signed. */
+static inline tl_i128 tl_variant__read_signed(const uint8_t *p, size_t bytes)
+{
+    unsigned __int128 v = p[bytes - 1] & 0x80 ? ~(unsigned __int128)0 : 0;
+    for (size_t i = bytes; i-- > 0;)
+        v = v << 8 | p[i];
+    return (tl_i128)v;
 }
 
 /* ---- variant.c ---- */

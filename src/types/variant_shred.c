@@ -160,11 +160,7 @@ static bool read_number(tl_bytes_view value, size_t pos, tl_i128 *v, int *scale)
     if (!is_decimal && (kind < TL_VARIANT__INT1 || kind > TL_VARIANT__INT8))
         return false;
     size_t bytes = is_decimal ? (size_t)4 << (kind - TL_VARIANT__DECIMAL4) : (size_t)1 << (kind - TL_VARIANT__INT1);
-    const uint8_t *p = value.data + pos + 1 + is_decimal;
-    unsigned __int128 raw = p[bytes - 1] & 0x80 ? ~(unsigned __int128)0 : 0;
-    for (size_t i = bytes; i-- > 0;)
-        raw = raw << 8 | p[i];
-    *v = (tl_i128)raw;
+    *v = tl_variant__read_signed(value.data + pos + 1 + is_decimal, bytes);
     *scale = is_decimal ? value.data[pos + 1] : 0;
     return *scale <= 38;
 }
