@@ -13,15 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mix.h"
 #include "records.h"
-
-static uint64_t mix(uint64_t z)
-{
-    z += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
 
 static void text(char *p, int n, uint64_t h)
 {

@@ -15,6 +15,7 @@
 #include <tidelake/tidelake.h>
 
 #include "measure.h"
+#include "mix.h"
 #include "words.h"
 
 #define BATCH_ROWS 8192
@@ -32,14 +33,6 @@ typedef struct shape {
     values_kind values;
     order_kind order;
 } shape;
-
-static uint64_t mix(uint64_t z)
-{
-    z += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
 
 /* ---- schema: the key k, then c0 INT, c1 STRING, c2 DOUBLE, c3 BIGINT, c4 INT … ---- */
 

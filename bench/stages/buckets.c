@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "../mix.h"
 #include "lsm/lsm_private.h"
 #include "types/binary_row.h"
 
@@ -27,14 +28,6 @@ static void check(tl_status status)
         fprintf(stderr, "bench_buckets: %s\n", err.message);
         exit(1);
     }
-}
-
-static uint64_t mix(uint64_t z)
-{
-    z += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
 }
 
 /* ---- clock ---- */

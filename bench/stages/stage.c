@@ -21,14 +21,6 @@ void check(tl_status status)
     exit(1);
 }
 
-uint64_t mix(uint64_t z)
-{
-    z += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 const tl_type *type_of(const char *text)
 {
     const tl_type *type = NULL;

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "../mix.h"
 #include "types/builder.h"
 
 #define STAGE_ROWS TL_BATCH_ROWS
@@ -17,9 +18,6 @@
 extern tl_error err;
 /** Ends the program with the error's text unless `status` is TL_OK. */
 void check(tl_status status);
-
-/** A number that depends on nothing but `z`. */
-uint64_t mix(uint64_t z);
 
 const tl_type *type_of(const char *text);
 
