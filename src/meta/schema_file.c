@@ -151,25 +151,6 @@ static void write_int(tl_json_writer *w, const char *key, int64_t v)
     tl_json_write_int(w, v);
 }
 
-static void write_field(tl_json_writer *w, const tl_field *field)
-{
-    tl_json_begin_object(w);
-    write_int(w, "id", field->id);
-    tl_json_key(w, "name");
-    tl_json_write_str(w, field->name);
-    tl_json_key(w, "type");
-    tl_type_to_json(field->type, w);
-    if (field->description != NULL) {
-        tl_json_key(w, "description");
-        tl_json_write_str(w, field->description);
-    }
-    if (field->default_value != NULL) {
-        tl_json_key(w, "defaultValue");
-        tl_json_write_str(w, field->default_value);
-    }
-    tl_json_end_object(w);
-}
-
 tl_status tl_table_schema_format(const tl_table_schema *schema, tl_bytes *out, tl_error *err)
 {
     tl_json_writer w;
@@ -178,10 +159,7 @@ tl_status tl_table_schema_format(const tl_table_schema *schema, tl_bytes *out, t
     write_int(&w, "version", SCHEMA_VERSION);
     write_int(&w, "id", schema->id);
     tl_json_key(&w, "fields");
-    tl_json_begin_array(&w);
-    for (int32_t i = 0; i < schema->row_type->n_fields; i++)
-        write_field(&w, &schema->row_type->fields[i]);
-    tl_json_end_array(&w);
+    tl_fields_to_json(schema->row_type, &w);
     write_int(&w, "highestFieldId", schema->highest_field_id);
     write_names(&w, "partitionKeys", schema->partition_keys, schema->n_partition_keys);
     write_names(&w, "primaryKeys", schema->primary_keys, schema->n_primary_keys);

@@ -415,29 +415,6 @@ static void in_release(void *aux)
     tl_free(set);
 }
 
-static bool as_int64(const tl_column *col, int64_t i, int64_t *out)
-{
-    switch (col->phys) {
-    case TL_PHYS_BOOL:
-        *out = tl_col_bool(col, i);
-        return true;
-    case TL_PHYS_I8:
-        *out = tl_col_i8(col, i);
-        return true;
-    case TL_PHYS_I16:
-        *out = tl_col_i16(col, i);
-        return true;
-    case TL_PHYS_I32:
-        *out = tl_col_i32(col, i);
-        return true;
-    case TL_PHYS_I64:
-        *out = tl_col_i64(col, i);
-        return true;
-    default:
-        return false;
-    }
-}
-
 static int compare_numbers(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -470,8 +447,8 @@ static tl_status in_prepare(const tl_sql_function *fn, const tl_type *type, cons
         }
         if (c->phys == TL_PHYS_BYTES)
             set->texts[set->n++] = tl_col_bytes(c, 0);
-        else if (as_int64(c, 0, &set->numbers[set->n]))
-            set->n++;
+        else if (tl_phys_is_integer(c->phys))
+            set->numbers[set->n++] = tl_col_integer(c, 0);
     }
     qsort(set->numbers, (size_t)set->n, sizeof *set->numbers, compare_numbers);
     if (set->n > 0 && args[1]->phys == TL_PHYS_BYTES)
@@ -482,13 +459,14 @@ static tl_status in_prepare(const tl_sql_function *fn, const tl_type *type, cons
 static bool in_contains(const tl_kernel *k, const in_set *set, int64_t i)
 {
     const tl_vec *v = &k->args[0];
-    int64_t number;
     if (v->col->phys == TL_PHYS_BYTES) {
         tl_bytes_view text = tl_vec_bytes(v, i);
         return bsearch(&text, set->texts, (size_t)set->n, sizeof text, compare_texts) != NULL;
     }
-    if (as_int64(v->col, i * v->step, &number))
+    if (tl_phys_is_integer(v->col->phys)) {
+        int64_t number = tl_col_integer(v->col, i * v->step);
         return bsearch(&number, set->numbers, (size_t)set->n, sizeof number, compare_numbers) != NULL;
+    }
     for (int32_t a = 1; a < k->n_args; a++)
         if (!tl_col_is_null(k->args[a].col, 0) && tl_column_compare(v->col, i * v->step, k->args[a].col, 0, false, false) == 0)
             return true;

@@ -61,31 +61,6 @@ static void write_names(tl_json_writer *w, char *const *names, int32_t n)
     tl_json_end_array(w);
 }
 
-static void write_fields(tl_json_writer *w, const tl_type *row)
-{
-    tl_json_begin_array(w);
-    for (int32_t i = 0; i < row->n_fields; i++) {
-        const tl_field *f = &row->fields[i];
-        tl_json_begin_object(w);
-        tl_json_key(w, "id");
-        tl_json_write_int(w, f->id);
-        tl_json_key(w, "name");
-        tl_json_write_str(w, f->name);
-        tl_json_key(w, "type");
-        tl_type_to_json(f->type, w);
-        if (f->description != NULL) {
-            tl_json_key(w, "description");
-            tl_json_write_str(w, f->description);
-        }
-        if (f->default_value != NULL) {
-            tl_json_key(w, "defaultValue");
-            tl_json_write_str(w, f->default_value);
-        }
-        tl_json_end_object(w);
-    }
-    tl_json_end_array(w);
-}
-
 /* Java's String.hashCode over UTF-16, spread as HashMap does. Keys of options are plain text: others hash by their bytes. */
 static uint32_t java_hash(const char *text)
 {
@@ -120,7 +95,7 @@ static tl_status schema_row(tl_builder *const *c, const tl_table_schema *s)
         tl_json_writer w;
         tl_json_writer_init(&w, /* pretty= */ false);
         if (part == 0)
-            write_fields(&w, s->row_type);
+            tl_fields_to_json(s->row_type, &w);
         else if (part == 1)
             write_names(&w, s->partition_keys, s->n_partition_keys);
         else if (part == 2)

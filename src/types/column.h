@@ -61,6 +61,11 @@ static inline bool tl_col_bool(const tl_column *col, int64_t i)
 {
     return ((const uint8_t *)col->values)[i] != 0;
 }
+/** Whether tl_col_integer() reads columns of this layout. */
+static inline bool tl_phys_is_integer(tl_phys phys)
+{
+    return phys >= TL_PHYS_BOOL && phys <= TL_PHYS_I64;
+}
 /** Value `i` of an integer column of any width; BOOLEAN, DATE and TIME included. */
 static inline int64_t tl_col_integer(const tl_column *col, int64_t i)
 {

@@ -121,6 +121,8 @@ tl_status tl_type_parse(tl_bytes_view text, const tl_type **out, tl_error *err);
 /** From a schema file: a string or, for nested types, an object. */
 tl_status tl_type_from_json(const tl_json *json, const tl_type **out, tl_error *err);
 void tl_type_to_json(const tl_type *type, tl_json_writer *w);
+/** The fields of a ROW as the array of a schema file: id, name, type and, where given, description and defaultValue. */
+void tl_fields_to_json(const tl_type *row, tl_json_writer *w);
 /** Text as the reference prints it; appended to buf. */
 tl_status tl_type_format(const tl_type *type, tl_buf *buf);
 

@@ -97,7 +97,7 @@ tl_status tl_type_format(const tl_type *type, tl_buf *buf)
     return type->nullable ? TL_OK : tl_buf_append_str(buf, " NOT NULL");
 }
 
-static void fields_to_json(const tl_type *row, tl_json_writer *w)
+void tl_fields_to_json(const tl_type *row, tl_json_writer *w)
 {
     tl_json_begin_array(w);
     for (int32_t i = 0; i < row->n_fields; i++) {
@@ -147,7 +147,7 @@ void tl_type_to_json(const tl_type *type, tl_json_writer *w)
         break;
     case TL_ROW:
         tl_json_key(w, "fields");
-        fields_to_json(type, w);
+        tl_fields_to_json(type, w);
         break;
     default:
         tl_json_key(w, "element");

@@ -34,26 +34,6 @@ static bool big_endian(const tl_column *lit, int64_t i, int width, uint8_t *buf)
     return v == 0 || v == -1;
 }
 
-static bool plain_integer(const tl_column *lit, int64_t i, int64_t *out)
-{
-    switch (lit->phys) {
-    case TL_PHYS_I8:
-        *out = tl_col_i8(lit, i);
-        return true;
-    case TL_PHYS_I16:
-        *out = tl_col_i16(lit, i);
-        return true;
-    case TL_PHYS_I32:
-        *out = tl_col_i32(lit, i);
-        return true;
-    case TL_PHYS_I64:
-        *out = tl_col_i64(lit, i);
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* Conversions that only change the width leave an integer's bytes alone; all others are not turned round. */
 static bool is_same_number(const tl_pq_conversion *conv, const tl_pq_schema_element *el, const tl_type *type)
 {
@@ -76,7 +56,10 @@ static bool stored_literal(const tl_pq_pruner *pruner, int32_t idx, const tl_col
     switch (el->type) {
     case TL_PQ_INT32:
     case TL_PQ_INT64:
-        if (!is_same_number(conv, el, type) || !plain_integer(lit, i, &v) || (el->type == TL_PQ_INT32 && v != (int32_t)v))
+        if (!is_same_number(conv, el, type) || !tl_phys_is_integer(lit->phys))
+            return false;
+        v = tl_col_integer(lit, i);
+        if (el->type == TL_PQ_INT32 && v != (int32_t)v)
             return false;
         tl_write_le64(buf, (uint64_t)v);
         *out = (tl_bytes_view){buf, el->type == TL_PQ_INT32 ? 4 : 8};
