@@ -29,6 +29,7 @@ typedef struct task {
     size_t n_sections;
     tl_file_list made; /* new files, to be removed on failure */
     tl_lsm__deletions *deletions; /* NULL: no deletion vectors */
+    int64_t expiry_cutoff;        /* record-level expiry: one time for the whole compaction */
 } task;
 
 void tl_lsm__compaction_deinit(tl_lsm__compaction *c)
@@ -55,6 +56,8 @@ static tl_status make_scan(const task *t, bool drop_deletes, tl_lsm__scan **out,
         columns[i] = i;
     TL_TRY(tl_lsm__scan_create(t->c->bucket, columns, n, /* pred= */ NULL, out, err));
     (*out)->drop_deletes = drop_deletes;
+    (*out)->drop_expired = t->config->time_column >= 0;
+    (*out)->expiry_cutoff = t->expiry_cutoff;
     return TL_OK;
 }
 
@@ -218,7 +221,7 @@ static tl_status note_inputs(task *t, const rewrite *rw, tl_error *err)
 
 static tl_status run_rewrite(task *t, const rewrite *rw, tl_error *err)
 {
-    tl_lsm__changelog changelog = {.bucket = t->c->bucket, .max_level = t->config->num_levels - 1};
+    tl_lsm__changelog changelog = {.bucket = t->c->bucket, .max_level = t->config->num_levels - 1, .expiry_cutoff = t->expiry_cutoff};
     tl_lsm__writer *data = NULL;
     tl_status status = open_writers(t, rw, &data, &changelog, err);
     if (status == TL_OK)
@@ -300,7 +303,9 @@ static tl_status upgrade(task *t, const tl_section *section, tl_error *err)
 {
     const tl_data_file *file = section->runs[0].items[0];
     bool may_hold_deletes = file->delete_rows != 0; /* unknown counts */
-    if ((t->c->output_level == t->c->max_level && may_hold_deletes) || t->config->force_rewrite_all)
+    bool has_expired = false;
+    TL_TRY(tl_lsm__file_has_expired(t->c->bucket->config, file, &has_expired, err));
+    if ((t->c->output_level == t->c->max_level && may_hold_deletes) || t->config->force_rewrite_all || has_expired)
         return rewrite_sections(t, section, 1, err);
     return file->level == t->c->output_level ? TL_OK : move_up(t, section, file, err);
 }
@@ -372,7 +377,7 @@ static tl_status split_sections(task *t, tl_error *err)
 
 tl_status tl_lsm__compaction_run(tl_lsm__compaction *c, tl_error *err)
 {
-    task t = {.c = c, .config = c->bucket->config};
+    task t = {.c = c, .config = c->bucket->config, .expiry_cutoff = tl_lsm__expiry_cutoff(c->bucket->config)};
     tl_status status = c->bucket->vectors == NULL ? TL_OK : tl_lsm__deletions_create(&t.deletions, err);
     if (status == TL_OK)
         status = split_sections(&t, err);

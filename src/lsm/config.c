@@ -124,17 +124,9 @@ static tl_status refuse_types(const tl_type *row_type, tl_error *err)
 /* The first feature that a writer would need and that is not there: a table with it can be read, not written. */
 static const char *write_feature(const tl_options *options)
 {
-    static const struct {
-        const char *key;
-        const char *feature;
-    } set[] = {
-        {"record-level.expire-time", "record-level expiration (option 'record-level.expire-time')"},
-    };
     const char *bucket = tl_options_get(options, "bucket");
-    for (size_t i = 0; i < TL_ARRAY_LEN(set); i++) {
-        if (tl_options_get(options, set[i].key) != NULL)
-            return set[i].feature;
-    }
+    if (tl_options_get(options, "record-level.expire-time") != NULL && tl_options_get(options, "record-level.time-field") == NULL)
+        return "record-level expiry (option 'record-level.expire-time') without 'record-level.time-field'";
     if (opt_is_true(options, "clustering.incremental") && bucket != NULL && strcmp(bucket, "-1") != 0)
         return "incremental clustering of a table with buckets (option 'clustering.incremental')";
     return NULL;
@@ -336,6 +328,13 @@ static tl_status parse_stats(tl_lsm_config *config, const tl_options *options, t
     return opt_int(options, "metadata.stats-keep-first-n-columns", &config->stats_first_columns, err);
 }
 
+static tl_status parse_expiry(tl_lsm_config *config, const tl_options *options, tl_error *err)
+{
+    config->record_expire_ms = -1;
+    TL_TRY(opt_duration(options, "record-level.expire-time", &config->record_expire_ms, err));
+    return tl_lsm__expiry_check(config, tl_options_get(options, "record-level.time-field"), err);
+}
+
 /* ---- schema ---- */
 
 static tl_status parse_schema(tl_lsm_config *config, tl_error *err)
@@ -497,6 +496,7 @@ static tl_status parse_all(tl_lsm_config *config, tl_error *err)
     TL_TRY(parse_changelog(config, options, err));
     TL_TRY(parse_stats(config, options, err));
     TL_TRY(parse_tracking(config, options, err));
+    TL_TRY(parse_expiry(config, options, err));
     if (config->n_keys > 0)
         TL_TRY(create_engine(config, err));
     TL_TRY(tl_lsm__layout_create(config, err));

@@ -105,23 +105,25 @@ static tl_status files_of_runs(const keyed_writer *w, size_t n_runs, tl_file_lis
     return TL_OK;
 }
 
-/* Where the top level is all there is, files that have lost rows are worth a rewrite. */
-static bool worth_rewriting(const keyed_writer *w, const tl_data_file *file)
+/* Where the top level is all there is, files that have lost rows, or will, are worth a rewrite. */
+static tl_status add_worth_rewriting(const keyed_writer *w, tl_file_list *out, tl_error *err)
 {
-    return config_of(w)->force_rewrite_all || tl_dv_set_has(w->base.bucket->vectors, file->name);
+    const tl_file_list *files = &w->levels.levels[w->levels.n_levels - 1];
+    for (size_t i = 0; i < files->n; i++) {
+        bool worth = config_of(w)->force_rewrite_all || tl_dv_set_has(w->base.bucket->vectors, files->items[i]->name);
+        if (!worth)
+            TL_TRY(tl_lsm__file_has_expired(w->base.bucket->config, files->items[i], &worth, err));
+        if (worth)
+            TL_TRY(tl_file_list_add(out, files->items[i], err));
+    }
+    return TL_OK;
 }
 
 /* A forced full compaction (CompactStrategy#pickFullCompaction). */
 static tl_lsm__pick pick_full(const keyed_writer *w, const tl_lsm__run *runs, size_t n, bool *rewrite_each)
 {
     int32_t max_level = w->levels.n_levels - 1;
-    *rewrite_each = false;
-    if (n == 1 && runs[0].level == max_level) {
-        const tl_file_list *files = &w->levels.levels[max_level];
-        for (size_t i = 0; i < files->n; i++)
-            *rewrite_each |= worth_rewriting(w, files->items[i]);
-        return (tl_lsm__pick){*rewrite_each ? 1 : 0, max_level};
-    }
+    *rewrite_each = n == 1 && runs[0].level == max_level;
     return (tl_lsm__pick){n, max_level};
 }
 
@@ -141,15 +143,11 @@ static tl_status start_compaction(keyed_writer *w, const tl_lsm__pick *pick, boo
     atomic_init(&c->cancelled, false);
     /* Deletes may go when nothing older lies below the output, or what does is deleted there. */
     c->drop_deletes = pick->output_level != 0 && (pick->output_level >= tl_lsm__levels_highest(&w->levels) || config_of(w)->deletion_vectors);
-    tl_status status = files_of_runs(w, pick->n_runs, &c->files, err);
-    for (size_t i = c->files.n; rewrite_each && i-- > 0;) {
-        if (!worth_rewriting(w, c->files.items[i]))
-            tl_lsm__list_remove_at(&c->files, i);
-    }
+    tl_status status = rewrite_each ? add_worth_rewriting(w, &c->files, err) : files_of_runs(w, pick->n_runs, &c->files, err);
     for (int32_t level = pick->output_level + 1; level < w->levels.n_levels && config_of(w)->need_lookup && status == TL_OK;
          level++)
         status = tl_lsm__list_add_all(&c->older, &w->levels.levels[level], err);
-    if (status == TL_OK && (forced || !pointless(c)))
+    if (status == TL_OK && c->files.n > 0 && (forced || !pointless(c)))
         status = tl_lsm__task_start(&w->base, run_compaction, c, err);
     if (w->base.task == NULL)
         tl_lsm__compaction_deinit(c);

@@ -82,6 +82,7 @@ static void file_schema_free(tl_lsm__file_schema *schema, int32_t n_columns)
         tl_free(schema->columns[i].unsupported);
     }
     tl_free(schema->columns);
+    tl_table_schema_unref(schema->schema);
     tl_free(schema);
 }
 
@@ -137,7 +138,6 @@ static bool has_more(const tl_type *file_row, const tl_type *row)
 static tl_status file_schema_create(const tl_lsm_config *config, int64_t schema_id, tl_lsm__file_schema **out, tl_error *err)
 {
     const tl_type *row = config->schema->row_type;
-    tl_table_schema *old = NULL;
     tl_lsm__file_schema *mapped = tl_calloc(1, sizeof *mapped);
     tl_status status = TL_OK;
     if (mapped == NULL || (mapped->columns = tl_calloc((size_t)row->n_fields + 1, sizeof *mapped->columns)) == NULL) {
@@ -147,8 +147,8 @@ static tl_status file_schema_create(const tl_lsm_config *config, int64_t schema_
     mapped->schema_id = schema_id;
     const tl_type *file_row = row;
     if (schema_id != config->schema->id) {
-        TL_TRY_GOTO(tl_schema_read(config->fs, &config->paths, schema_id, &old, err));
-        file_row = old->row_type;
+        TL_TRY_GOTO(tl_schema_read(config->fs, &config->paths, schema_id, &mapped->schema, err));
+        file_row = mapped->schema->row_type;
         mapped->newer = schema_id > config->schema->id && has_more(file_row, row);
     }
     for (int32_t i = 0; i < row->n_fields; i++)
@@ -156,7 +156,6 @@ static tl_status file_schema_create(const tl_lsm_config *config, int64_t schema_
     *out = TL_STEAL(mapped);
 out:
     file_schema_free(mapped, row->n_fields);
-    tl_table_schema_unref(old);
     return status;
 }
 

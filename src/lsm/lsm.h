@@ -92,6 +92,8 @@ typedef struct tl_lsm_config {
     char *spill_dir; /* $TMPDIR or /tmp */
     tl_fs *spill_fs; /* local; ref held */
     tl_codec spill_codec;
+    int64_t record_expire_ms; /* record-level.expire-time; -1: rows do not expire */
+    int32_t time_column;      /* record-level.time-field, of the table; -1: rows do not expire */
     const tl_clock *clock;
     struct tl_lsm__layout *layout; /* private: columns of data files */
     int64_t recent_bytes;          /* private: held by recent.c */

@@ -51,6 +51,7 @@ typedef struct tl_lsm__file_column {
 /** Where the columns of the table are in files of one schema, planned once. */
 typedef struct tl_lsm__file_schema {
     int64_t schema_id;
+    tl_table_schema *schema;      /* NULL: the table's own */
     bool newer;                   /* holds what today's columns cannot: rewriting its files would lose it */
     tl_lsm__file_column *columns; /* per column of today's row type */
 } tl_lsm__file_schema;
@@ -209,6 +210,8 @@ typedef struct tl_lsm__scan {
     bool with_seq;
     bool drop_deletes; /* leave rows of kind -U and -D out */
     bool with_numbers; /* rows' numbers in their file can be asked for */
+    bool drop_expired; /* leave rows out whose time is over (record-level expiry): the scan has all columns of the table in order */
+    int64_t expiry_cutoff;
     int64_t batch_rows;
     tl_predicate *pred;     /* bound to `type`; NULL: none */
     tl_predicate *key_pred; /* the part of it that looks at key columns only; NULL: none */
@@ -240,6 +243,18 @@ tl_status tl_lsm__evolution_open(tl_lsm__scan *scan, tl_data_file *const *files,
 
 /** Rows that are no -U or -D; `numbers` (may be NULL) follow. Takes the batch over, also when it fails. */
 tl_status tl_lsm__drop_retracts(tl_batch *batch, int64_t *numbers, tl_batch **out, tl_error *err);
+
+/* ---- expiry.c: rows whose time is over ---- */
+
+/** After the keys and `record_expire_ms` are known: find the column of times. TL_E_INVALID if it cannot be one. */
+tl_status tl_lsm__expiry_check(tl_lsm_config *config, const char *field, tl_error *err);
+/** Seconds since 1970: rows whose time is before it are expired. */
+int64_t tl_lsm__expiry_cutoff(const tl_lsm_config *config);
+bool tl_lsm__is_expired(const tl_column *times, int64_t i, int64_t cutoff);
+/** Rows that are not expired, of a scan with `drop_expired`. Takes the batch over, also when it fails. */
+tl_status tl_lsm__drop_expired(const tl_lsm__scan *scan, tl_batch *batch, tl_batch **out, tl_error *err);
+/** Whether the file's statistics tell of an expired row; false without record-level expiry. */
+tl_status tl_lsm__file_has_expired(tl_lsm_config *config, const tl_data_file *file, bool *out, tl_error *err);
 
 /* ---- recent.c: rows of files that a writer has just made ---- */
 
@@ -463,6 +478,7 @@ typedef struct tl_lsm__changelog {
     tl_lsm__older *older;   /* lookup only */
     bool keys_only;         /* `older` knows keys and places only: what is found is deleted, not merged */
     tl_lsm__deletions *deletions; /* records found in `older` are deleted there; NULL: no deletion vectors */
+    int64_t expiry_cutoff;  /* record-level expiry */
     int32_t max_level;      /* full-compaction only: of the options */
 } tl_lsm__changelog;
 void tl_lsm__lookup_changelog_hook(tl_lsm__changelog *changelog, tl_group_hook *out);

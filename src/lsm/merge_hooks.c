@@ -347,6 +347,13 @@ tl_status tl_lsm__find_older(tl_lsm__changelog *changelog, const tl_groups *grou
     return status;
 }
 
+/* A record whose time is over is gone, though it still lies there: it is deleted with deletion vectors, but nothing to merge with. */
+static bool found_expired(const tl_lsm__changelog *changelog, const tl_batch *const *found, tl_rowref ref)
+{
+    const tl_lsm_config *config = changelog->bucket->config;
+    return config->time_column >= 0 && tl_lsm__is_expired(found[ref.src]->cols[config->time_column], ref.row, changelog->expiry_cutoff);
+}
+
 /* Look the keys of the asked groups up; found records become `before`, their batches sources. With deletion vectors they are deleted
  * where they lie. */
 static tl_status look_up(tl_lsm__changelog *changelog, const tl_groups *groups, lookup_call *call, tl_error *err)
@@ -360,7 +367,7 @@ static tl_status look_up(tl_lsm__changelog *changelog, const tl_groups *groups, 
             TL_TRY(tl_lsm__older_delete_found(changelog->older, changelog->deletions, err));
         n_found = changelog->keys_only ? 0 : n_found;
         for (uint32_t i = 0; i < call->n_asked && n_found > 0; i++) {
-            if (call->found[i].row != TL_ROW_NULL)
+            if (call->found[i].row != TL_ROW_NULL && !found_expired(changelog, found, call->found[i]))
                 call->before[call->asked[i]] = (tl_rowref){groups->n_sources + call->found[i].src, call->found[i].row};
         }
     }

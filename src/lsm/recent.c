@@ -268,6 +268,8 @@ static tl_status kept_reader_next(tl_reader *reader, tl_batch **out, tl_error *e
         }
         if (r->scan->drop_deletes)
             TL_TRY(tl_lsm__drop_retracts(piece, /* numbers= */ NULL, &piece, err));
+        if (r->scan->drop_expired)
+            TL_TRY(tl_lsm__drop_expired(r->scan, piece, &piece, err));
         if (piece->n_rows > 0) {
             *out = piece;
             return TL_OK;

@@ -320,6 +320,8 @@ static tl_status file_reader_next(tl_reader *reader, tl_batch **out, tl_error *e
         r->numbers = r->scan->with_numbers ? TL_STEAL(inner->seq) : NULL;
         if (r->scan->drop_deletes)
             TL_TRY(tl_lsm__drop_retracts(batch, r->numbers, &batch, err));
+        if (r->scan->drop_expired)
+            TL_TRY(tl_lsm__drop_expired(r->scan, batch, &batch, err));
         if (batch->n_rows > 0) {
             *out = batch;
             return TL_OK;

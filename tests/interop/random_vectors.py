@@ -220,24 +220,24 @@ def history(rng, oracle, ours, folder, steps):
     return t
 
 
-def main():
-    oracle, ours = Oracle(sys.argv[1]), Ours(sys.argv[2])
-    first = int(sys.argv[3]) if len(sys.argv) > 3 else 1
-    tables = int(sys.argv[4]) if len(sys.argv) > 4 else 20
-    steps = int(sys.argv[5]) if len(sys.argv) > 5 else 12
+def run_histories(make, oracle, ours, name, first, tables, steps):
     failed = 0
     for seed in range(first, first + tables):
-        folder = tempfile.mkdtemp(prefix="vectors-%d-" % seed)
-        rng = random.Random(seed)
-        t = None
+        folder = tempfile.mkdtemp(prefix="%s-%d-" % (name, seed))
         try:
-            history(rng, oracle, ours, folder, steps)
+            make(random.Random(seed), oracle, ours, folder, steps)
             shutil.rmtree(folder)
         except Difference as e:
             failed += 1
             print("seed %d: %s\n  in %s" % (seed, e, folder), flush=True)
     print("%d tables, %d differ" % (tables, failed))
     return failed > 0
+
+
+def main():
+    oracle, ours = Oracle(sys.argv[1]), Ours(sys.argv[2])
+    numbers = [int(a) for a in sys.argv[3:]] + [1, 20, 12][len(sys.argv) - 3:]
+    return run_histories(history, oracle, ours, "vectors", *numbers)
 
 
 if __name__ == "__main__":

@@ -106,7 +106,7 @@ static void missing_features_are_named(void **state)
     tl_error err;
     assert_fails(try_config(refused, true, &config, &err), TL_E_UNSUPPORTED, &err, "chain tables");
     static const char *const read_only[][4] = {{"file.format", "csv", NULL},
-                                               {"record-level.expire-time", "1 h", NULL}};
+                                               {"record-level.expire-time", "1 h", NULL}}; /* without a field of times */
     static const char *const parts[] = {"csv", "record-level"};
     for (size_t i = 0; i < TL_ARRAY_LEN(read_only); i++) {
         tl_bucket_writer *writer = NULL;

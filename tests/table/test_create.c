@@ -151,7 +151,7 @@ static void features_that_are_not_there_are_named(void **state)
     static const struct {
         const char *columns, *keys, *partition, *options, *feature;
     } cases[] = {
-        {KV, "k", NULL, "bucket=1,record-level.expire-time=1 h,record-level.time-field=k", "record-level"},
+        {KV, "k", NULL, "bucket=1,record-level.expire-time=1 h", "record-level"},
     };
     for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
         lake l = memory_lake();
