@@ -28,7 +28,7 @@ struct tl_lookup {
     int32_t n_columns;
     int32_t *primary; /* in `stored` */
     int32_t n_primary;
-    const tl_type **types; /* of the wanted columns, nullable */
+    const tl_type *answer; /* ROW of the wanted columns, nullable */
     tl_lookup_tier tier;
     bool incremental;      /* changes are exact */
     int32_t newest_partitions; /* max_pt(): only so many; 0: all */
@@ -80,6 +80,24 @@ static tl_status bind_predicate(tl_lookup *l, const tl_predicate *predicate, con
     return tl_predicate_remap(predicate, map, false, &l->stored_predicate, err);
 }
 
+static tl_status answer_type(const tl_type *row_type, const tl_lookup_spec *spec, const tl_type **out, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) tl_field *fields = tl_calloc((size_t)spec->n_columns + 1, sizeof *fields);
+    if (fields == NULL)
+        return tl_nomem(err, "look-up");
+    tl_status status = TL_OK;
+    for (int32_t i = 0; i < spec->n_columns && status == TL_OK; i++) {
+        fields[i] = row_type->fields[spec->columns[i]];
+        fields[i].type = NULL;
+        status = tl_type_with_nullable(row_type->fields[spec->columns[i]].type, true, &fields[i].type, err);
+    }
+    if (status == TL_OK)
+        status = tl_type_create_row(/* nullable= */ false, fields, spec->n_columns, out, err);
+    for (int32_t i = 0; i < spec->n_columns; i++)
+        tl_type_unref(fields[i].type);
+    return status;
+}
+
 static tl_status choose_columns(tl_lookup *l, const tl_lookup_spec *spec, tl_error *err)
 {
     const tl_type *row_type = tl_table_row_type(l->table);
@@ -101,12 +119,7 @@ static tl_status choose_columns(tl_lookup *l, const tl_lookup_spec *spec, tl_err
         TL_TRY(map_columns(l, primary, l->n_primary, &l->primary, err));
     }
     TL_TRY(bind_predicate(l, spec->predicate, row_type, err));
-    l->types = tl_calloc((size_t)l->n_columns + 1, sizeof *l->types);
-    if (l->types == NULL)
-        return tl_nomem(err, "look-up");
-    for (int32_t i = 0; i < l->n_columns; i++)
-        TL_TRY(tl_type_with_nullable(row_type->fields[spec->columns[i]].type, true, &l->types[i], err));
-    return TL_OK;
+    return answer_type(row_type, spec, &l->answer, err);
 }
 
 /* ---- how it follows ---- */
@@ -530,9 +543,7 @@ void tl_lookup_free(tl_lookup *l)
     if (l == NULL)
         return;
     clear(l);
-    for (int32_t i = 0; l->types != NULL && i < l->n_columns; i++)
-        tl_type_unref(l->types[i]);
-    tl_free(l->types);
+    tl_type_unref(l->answer);
     tl_free(l->chunks);
     tl_free(l->stored);
     tl_free(l->keys);
@@ -706,6 +717,37 @@ static tl_status load_wanted(tl_lookup *l, const tl_column *const *keys, int64_t
 
 /* ---- probing ---- */
 
+#define FEW_ROWS 16
+
+/*
+ * The rows of a few keys lie anywhere in memory, and each column of one costs a cache miss or two. Asked for all at once, as soon as the
+ * index tells the row, the misses overlap; what comes then, column by column, finds what it needs. Strings: first their offsets, then
+ * their bytes.
+ */
+static void fetch_row(const tl_lookup *l, const chunk *c, int64_t row)
+{
+    __builtin_prefetch(c->dead + row / 8);
+    __builtin_prefetch(c->keys->fixed + row);
+    for (int32_t i = 0; i < l->n_columns; i++) {
+        const tl_column *col = c->batch->cols[l->columns[i]];
+        if (col->validity != NULL)
+            __builtin_prefetch(col->validity + row / 8);
+        if (col->offsets != NULL)
+            __builtin_prefetch(col->offsets + row);
+        if (col->values != NULL)
+            __builtin_prefetch((const uint8_t *)col->values + row * tl_phys_width(col->phys));
+    }
+}
+
+static void fetch_strings(const tl_lookup *l, tl_rowref ref)
+{
+    for (int32_t i = 0; ref.row != TL_ROW_NULL && i < l->n_columns; i++) {
+        const tl_column *col = l->chunks[ref.src].batch->cols[l->columns[i]];
+        if (col->phys == TL_PHYS_BYTES)
+            __builtin_prefetch(col->data + col->offsets[ref.row]);
+    }
+}
+
 static tl_status probe_chunks(tl_lookup *l, const tl_column *const *keys, int64_t n_rows, tl_lookup_matches *out, tl_error *err)
 {
     TL_CLEANUP(tl_keys_freep) tl_keys *probe = NULL;
@@ -717,6 +759,8 @@ static tl_status probe_chunks(tl_lookup *l, const tl_column *const *keys, int64_
         const struct tl_row_entry *entry = tl_row_index_first(&l->by_key, tl_row_index_hash(probe, i));
         for (; entry != NULL; entry = tl_row_index_next(&l->by_key, entry)) {
             const chunk *c = &l->chunks[entry->chunk];
+            if (n_rows <= FEW_ROWS)
+                fetch_row(l, c, entry->row);
             if (!tl_bit_get(c->dead, entry->row) && tl_keys_compare(c->keys, entry->row, probe, i) == 0 &&
                 add_match(&list, (uint32_t)i, entry->chunk, entry->row) != TL_OK)
                 return tl_nomem(err, "look-up matches");
@@ -767,8 +811,6 @@ typedef struct chunk_choice {
     tl_rowref *refs; /* the rows, with the chunks' places in `chunks` */
 } chunk_choice;
 
-#define FEW_ROWS 16
-
 static tl_status choose_chunks(const tl_lookup *l, const tl_rowref *refs, int64_t n, chunk_choice *out, tl_error *err)
 {
     TL_CLEANUP(tl_freep) uint32_t *place = n <= FEW_ROWS ? NULL : tl_calloc((size_t)l->n_chunks + 1, sizeof *place); /* + 1 */
@@ -799,57 +841,48 @@ static tl_status choose_chunks(const tl_lookup *l, const tl_rowref *refs, int64_
     return TL_OK;
 }
 
-/*
- * The rows of a few keys lie anywhere in memory, and each column of one costs a cache miss or two. Asked for all at once the misses
- * overlap; the gathers, which go column by column, then find what they need. Strings: first their offsets, then their bytes.
- */
-static void fetch_ahead(const tl_lookup *l, const tl_rowref *refs, int64_t n)
+/* All columns of a few rows, in one go. */
+static tl_status gather_few(const tl_lookup *l, const chunk_choice *from, int64_t n, tl_column **out, tl_error *err)
 {
-    for (int pass = 0; pass < 2; pass++) {
-        for (int64_t i = 0; i < n; i++) {
-            int64_t row = refs[i].row;
-            if (refs[i].row == TL_ROW_NULL)
-                continue;
-            const tl_batch *batch = l->chunks[refs[i].src].batch;
-            for (int32_t c = 0; c < l->n_columns; c++) {
-                const tl_column *col = batch->cols[l->columns[c]];
-                if (pass == 1 && col->phys == TL_PHYS_BYTES) {
-                    __builtin_prefetch(col->data + col->offsets[row]);
-                } else if (pass == 0) {
-                    if (col->validity != NULL)
-                        __builtin_prefetch(col->validity + row / 8);
-                    if (col->offsets != NULL)
-                        __builtin_prefetch(col->offsets + row);
-                    if (col->values != NULL)
-                        __builtin_prefetch((const uint8_t *)col->values + row * tl_phys_width(col->phys));
-                }
-            }
+    TL_CLEANUP(tl_freep) const tl_column **srcs = tl_alloc(sizeof *srcs * ((size_t)l->n_columns * from->n + 1));
+    if (srcs == NULL)
+        return tl_nomem(err, "look-up rows");
+    for (int32_t c = 0; c < l->n_columns; c++) {
+        for (uint32_t i = 0; i < from->n; i++)
+            srcs[(size_t)c * from->n + i] = l->chunks[from->chunks[i]].batch->cols[l->columns[c]];
+    }
+    tl_rowrefs refs = tl_rowrefs_scan(from->refs, n);
+    return tl_columns_gather_few(l->answer, srcs, from->n, &refs, out, err);
+}
+
+static tl_status gather_many(const tl_lookup *l, const chunk_choice *from, int64_t n, tl_column **out, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) const tl_column **srcs = tl_alloc(sizeof *srcs * ((size_t)from->n + 1));
+    if (srcs == NULL)
+        return tl_nomem(err, "look-up rows");
+    tl_rowrefs refs = tl_rowrefs_scan(from->refs, n);
+    for (int32_t c = 0; c < l->n_columns; c++) {
+        for (uint32_t i = 0; i < from->n; i++)
+            srcs[i] = l->chunks[from->chunks[i]].batch->cols[l->columns[c]];
+        tl_status status = tl_column_gather_refs(l->answer->fields[c].type, srcs, &refs, &out[c], err);
+        if (status != TL_OK) {
+            while (c-- > 0)
+                tl_column_unref(out[c]);
+            return status;
         }
     }
+    return TL_OK;
 }
 
 tl_status tl_lookup_gather(tl_lookup *l, const tl_rowref *refs, int64_t n, tl_column **out, tl_error *err)
 {
     chunk_choice from = {0};
-    const tl_column **srcs = NULL;
-    if (n <= FEW_ROWS)
-        fetch_ahead(l, refs, n);
+    for (int64_t i = 0; n <= FEW_ROWS && i < n; i++)
+        fetch_strings(l, refs[i]);
     tl_status status = choose_chunks(l, refs, n, &from, err);
-    if (status == TL_OK && (srcs = tl_alloc(sizeof *srcs * ((size_t)from.n + 1))) == NULL)
-        status = tl_nomem(err, "look-up rows");
-    int32_t done = 0;
-    for (; done < l->n_columns && status == TL_OK; done++) {
-        for (uint32_t i = 0; i < from.n; i++)
-            srcs[i] = l->chunks[from.chunks[i]].batch->cols[l->columns[done]];
-        status = tl_column_gather_multi(l->types[done], srcs, from.refs, n, &out[done], err);
-        if (status != TL_OK)
-            break;
-    }
-    tl_free(srcs);
+    if (status == TL_OK)
+        status = n <= FEW_ROWS ? gather_few(l, &from, n, out, err) : gather_many(l, &from, n, out, err);
     tl_free(from.chunks);
     tl_free(from.refs);
-    if (status != TL_OK)
-        while (done-- > 0)
-            tl_column_unref(out[done]);
     return status;
 }

@@ -5,38 +5,78 @@
 #include "types/arrow_private.h"
 #include "types/number.h"
 
+/* The nodes of a batch lie in one block, which goes when the last node is released: children may be moved out and live longer. */
+typedef struct node_block {
+    int64_t live;  /* nodes not released; atomic */
+    uint8_t *next; /* while it is filled */
+} node_block;
+
 typedef struct array_private {
+    node_block *block;
     tl_column *col;  /* ref held; NULL for the struct of a batch and the entries of a map */
     void *converted; /* buffer of our own, or NULL */
     const void *buffers[3];
     struct ArrowArray *children[];
 } array_private;
 
-static void release_array(struct ArrowArray *array)
+static size_t node_bytes(int64_t n_children)
 {
+    return sizeof(array_private) + (size_t)n_children * (sizeof(struct ArrowArray *) + sizeof(struct ArrowArray));
+}
+
+/* Bytes of the nodes of a column and all below it. */
+static size_t tree_bytes(const tl_column *col)
+{
+    size_t bytes = col->phys == TL_PHYS_MAP ? node_bytes(1) + node_bytes(2) : node_bytes(col->n_children);
+    for (int32_t i = 0; i < col->n_children; i++)
+        bytes += tree_bytes(col->children[i]);
+    return bytes;
+}
+
+static void release_array(struct ArrowArray *array);
+
+/* Let go of what a node and those below it that were not moved out hold; returns how many nodes of `block` they are. */
+static int64_t release_nodes(const node_block *block, struct ArrowArray *array)
+{
+    int64_t n = 1;
     for (int64_t i = 0; i < array->n_children; i++) {
         struct ArrowArray *child = array->children[i];
-        if (child != NULL && child->release != NULL) /* else it was moved, or never filled */
-            child->release(child);
+        if (child == NULL || child->release == NULL) /* it was moved, or never filled */
+            continue;
+        if (child->release == release_array && ((array_private *)child->private_data)->block == block)
+            n += release_nodes(block, child);
+        else
+            child->release(child); /* somebody else's, who took its place */
     }
     array_private *own = array->private_data;
     tl_column_unref(own->col);
     tl_free(own->converted);
-    tl_free(own);
     array->release = NULL;
+    return n;
 }
 
-/* A node whose children are empty (released) yet. Few allocations, and small ones: batches of one row are exported, too. The children's
- * structs are the node's; a child that is moved out leaves its struct behind. */
-static tl_status array_node(const tl_column *col, int64_t length, int64_t n_children, struct ArrowArray *out, tl_error *err)
+static void release_array(struct ArrowArray *array)
+{
+    node_block *block = ((array_private *)array->private_data)->block;
+    int64_t n = release_nodes(block, array);
+    if (__atomic_sub_fetch(&block->live, n, __ATOMIC_ACQ_REL) == 0)
+        tl_free(block);
+}
+
+/* A node whose children are empty (released) yet. The children's structs are the node's; a child that is moved out leaves its
+ * struct behind. */
+static void array_node(node_block *block, const tl_column *col, int64_t length, int64_t n_children, struct ArrowArray *out)
 {
     *out = (struct ArrowArray){0};
-    array_private *own = tl_calloc(1, sizeof *own + (size_t)n_children * (sizeof(own->children[0]) + sizeof(struct ArrowArray)));
-    if (own == NULL)
-        return tl_nomem(err, "Arrow array");
+    array_private *own = (array_private *)(void *)block->next;
+    block->next += node_bytes(n_children);
+    block->live++;
+    *own = (array_private){.block = block};
     struct ArrowArray *nodes = (struct ArrowArray *)(void *)(own->children + n_children);
-    for (int64_t i = 0; i < n_children; i++)
+    for (int64_t i = 0; i < n_children; i++) {
+        nodes[i] = (struct ArrowArray){0};
         own->children[i] = &nodes[i];
+    }
     if (col != NULL) {
         own->col = tl_column_ref(col);
         out->null_count = col->null_count;
@@ -49,7 +89,6 @@ static tl_status array_node(const tl_column *col, int64_t length, int64_t n_chil
     out->children = own->children;
     out->private_data = own;
     out->release = release_array;
-    return TL_OK;
 }
 
 /* ---- conversions ---- */
@@ -127,19 +166,19 @@ static tl_status export_values(const tl_column *col, struct ArrowArray *out, tl_
     return TL_OK;
 }
 
-static tl_status export_column(const tl_column *col, struct ArrowArray *out, tl_error *err);
+static tl_status export_column(node_block *block, const tl_column *col, struct ArrowArray *out, tl_error *err);
 
-static tl_status export_entries(const tl_column *map, struct ArrowArray *entries, tl_error *err)
+static tl_status export_entries(node_block *block, const tl_column *map, struct ArrowArray *entries, tl_error *err)
 {
     if (map->children[0]->null_count > 0)
         return tl_error_set(err, TL_E_INVALID, "a map with a NULL key cannot be handed to Arrow");
     int64_t length = TL_MIN(map->children[0]->length, map->children[1]->length);
-    TL_TRY(array_node(NULL, length, 2, entries, err));
-    TL_TRY(export_column(map->children[0], entries->children[0], err));
-    return export_column(map->children[1], entries->children[1], err);
+    array_node(block, NULL, length, 2, entries);
+    TL_TRY(export_column(block, map->children[0], entries->children[0], err));
+    return export_column(block, map->children[1], entries->children[1], err);
 }
 
-static tl_status export_content(const tl_column *col, struct ArrowArray *out, tl_error *err)
+static tl_status export_content(node_block *block, const tl_column *col, struct ArrowArray *out, tl_error *err)
 {
     static const uint8_t nothing[1];
     array_private *own = out->private_data;
@@ -153,21 +192,21 @@ static tl_status export_content(const tl_column *col, struct ArrowArray *out, tl
     case TL_PHYS_MAP:
         own->buffers[1] = col->offsets;
         out->n_buffers = 2;
-        return col->phys == TL_PHYS_MAP ? export_entries(col, out->children[0], err)
-                                        : export_column(col->children[0], out->children[0], err);
+        return col->phys == TL_PHYS_MAP ? export_entries(block, col, out->children[0], err)
+                                        : export_column(block, col->children[0], out->children[0], err);
     case TL_PHYS_ROW:
         for (int32_t i = 0; i < col->n_children; i++)
-            TL_TRY(export_column(col->children[i], out->children[i], err));
+            TL_TRY(export_column(block, col->children[i], out->children[i], err));
         return TL_OK;
     default:
         return export_values(col, out, err);
     }
 }
 
-static tl_status export_column(const tl_column *col, struct ArrowArray *out, tl_error *err)
+static tl_status export_column(node_block *block, const tl_column *col, struct ArrowArray *out, tl_error *err)
 {
-    TL_TRY(array_node(col, col->length, col->phys == TL_PHYS_MAP ? 1 : col->n_children, out, err));
-    tl_status status = export_content(col, out, err);
+    array_node(block, col, col->length, col->phys == TL_PHYS_MAP ? 1 : col->n_children, out);
+    tl_status status = export_content(block, col, out, err);
     if (status != TL_OK)
         out->release(out);
     return status;
@@ -175,10 +214,17 @@ static tl_status export_column(const tl_column *col, struct ArrowArray *out, tl_
 
 tl_status tl_arrow_export_batch(const tl_batch *batch, struct ArrowArray *out, tl_error *err)
 {
+    size_t bytes = sizeof(node_block) + node_bytes(batch->n_cols);
+    for (int32_t i = 0; i < batch->n_cols; i++)
+        bytes += tree_bytes(batch->cols[i]);
+    node_block *block = tl_alloc(bytes);
+    if (block == NULL)
+        return tl_nomem(err, "Arrow array");
+    *block = (node_block){.next = (uint8_t *)(block + 1)};
     struct ArrowArray array;
-    TL_TRY(array_node(NULL, batch->n_rows, batch->n_cols, &array, err));
+    array_node(block, NULL, batch->n_rows, batch->n_cols, &array);
     for (int32_t i = 0; i < batch->n_cols; i++) {
-        tl_status status = export_column(batch->cols[i], array.children[i], err);
+        tl_status status = export_column(block, batch->cols[i], array.children[i], err);
         if (status != TL_OK) {
             array.release(&array);
             return tl_error_wrap(err, status, "column '%s'", batch->type->fields[i].name);

@@ -18,34 +18,67 @@ tl_column *tl_column_ref(const tl_column *col)
 #define INLINE_BYTES 64
 #define INLINE_AT ((sizeof(tl_column) + 15) / 16 * 16)
 
-static void *inline_buffer(const tl_column *col)
+static uint8_t *room(const tl_column *col)
 {
     return (uint8_t *)(uintptr_t)col + INLINE_AT;
 }
 
+void *tl_column__buffer(tl_column *col, size_t bytes)
+{
+    size_t from = ((size_t)col->room_used + 15) / 16 * 16;
+    if (col->room_bytes < from || col->room_bytes - from < bytes)
+        return tl_alloc_aligned(bytes);
+    col->room_used = (uint32_t)(from + bytes);
+    return room(col) + from;
+}
+
 static void free_buffer(const tl_column *col, void *buffer)
 {
-    if (buffer != inline_buffer(col))
+    if ((uintptr_t)buffer - (uintptr_t)room(col) >= col->room_bytes)
         tl_free(buffer);
+}
+
+/* Columns of one allocation. */
+typedef struct tl_column_block {
+    int live;            /* columns; atomic */
+    const tl_type *type; /* ref held: their types are its fields' */
+    uint8_t columns[];
+} tl_column_block;
+
+/* Whether this was the last ref. Who has the only one need not tell others that it goes. */
+static bool drop_ref(int *refs)
+{
+    return __atomic_load_n(refs, __ATOMIC_ACQUIRE) == 1 || __atomic_sub_fetch(refs, 1, __ATOMIC_ACQ_REL) == 0;
+}
+
+static void free_struct(tl_column *col)
+{
+    tl_column_block *block = col->block;
+    if (block == NULL) {
+        tl_type_unref(col->type);
+        tl_free(col);
+    } else if (drop_ref(&block->live)) {
+        tl_type_unref(block->type);
+        tl_free(block);
+    }
 }
 
 void tl_column_unref(tl_column *col)
 {
-    if (col == NULL || __atomic_sub_fetch(&col->refs, 1, __ATOMIC_ACQ_REL) != 0)
+    if (col == NULL || !drop_ref(&col->refs))
         return;
     if (col->release != NULL) {
         col->release(col);
     } else {
-        tl_free(col->validity);
+        free_buffer(col, col->validity);
         free_buffer(col, col->values);
         free_buffer(col, col->offsets);
-        tl_free(col->data);
+        free_buffer(col, col->data);
     }
     for (int32_t i = 0; i < col->n_children; i++)
         tl_column_unref(col->children[i]);
     tl_free(col->children);
-    tl_type_unref(col->type);
-    tl_free(col);
+    free_struct(col);
 }
 
 static int32_t child_count(const tl_type *type, tl_phys phys)
@@ -101,7 +134,8 @@ static tl_status column_alloc(const tl_type *type, int64_t length, bool zero, tl
     bool is_inline = bytes <= INLINE_BYTES;
     TL_CLEANUP(tl_column_unrefp) tl_column *col = NULL;
     TL_TRY(make_shell(type, length, is_inline ? INLINE_AT + INLINE_BYTES : sizeof *col, &col, err));
-    void *buffer = is_inline ? inline_buffer(col) : tl_alloc_aligned(bytes);
+    col->room_bytes = is_inline ? INLINE_BYTES : 0;
+    void *buffer = tl_column__buffer(col, bytes);
     if (buffer == NULL)
         return tl_nomem(err, "column");
     if (zero && !is_inline)
@@ -122,6 +156,44 @@ tl_status tl_column_alloc(const tl_type *type, int64_t length, tl_column **out, 
 tl_status tl_column__alloc_raw(const tl_type *type, int64_t length, tl_column **out, tl_error *err)
 {
     return column_alloc(type, length, false, out, err);
+}
+
+tl_status tl_column__alloc_block(const tl_type *row_type, const uint32_t *room_bytes, int64_t length, tl_column **out, tl_error *err)
+{
+    size_t total = sizeof(tl_column_block);
+    int live = 0;
+    for (int32_t i = 0; i < row_type->n_fields; i++) {
+        total += room_bytes[i] > 0 ? INLINE_AT + room_bytes[i] : 0;
+        live += room_bytes[i] > 0;
+        out[i] = NULL;
+    }
+    if (live == 0)
+        return TL_OK;
+    tl_column_block *block = tl_alloc(total);
+    if (block == NULL)
+        return tl_nomem(err, "columns");
+    *block = (tl_column_block){live, tl_type_ref(row_type)};
+    uint8_t *at = block->columns;
+    for (int32_t i = 0; i < row_type->n_fields; i++) {
+        if (room_bytes[i] == 0)
+            continue;
+        tl_column *col = (tl_column *)(void *)at;
+        at += INLINE_AT + room_bytes[i];
+        const tl_type *type = row_type->fields[i].type;
+        *col = (tl_column){.type = type, .phys = tl_type_phys(type), .length = length, .refs = 1, .block = block, .room_bytes = room_bytes[i]};
+        if (has_offsets(col->phys))
+            col->offsets = tl_column__buffer(col, ((size_t)length + 1) * sizeof *col->offsets);
+        else
+            col->values = tl_column__buffer(col, (size_t)length * (size_t)tl_phys_width(col->phys));
+        out[i] = col;
+    }
+    return TL_OK;
+}
+
+void tl_column__no_validity(tl_column *col)
+{
+    free_buffer(col, col->validity);
+    col->validity = NULL;
 }
 
 tl_status tl_column__too_large(const tl_type *type, tl_error *err)

@@ -20,7 +20,7 @@
 
 typedef struct tl_column tl_column;
 struct tl_column {
-    const tl_type *type; /* ref held */
+    const tl_type *type; /* ref held (by the block, if it is in one) */
     tl_phys phys;        /* tl_type_phys(type) */
     int64_t length;
     int64_t null_count; /* exact; 0 implies that validity may be NULL */
@@ -34,6 +34,9 @@ struct tl_column {
     int refs;
     void (*release)(tl_column *col); /* frees the buffers (not type and children); NULL: each is tl_free()d */
     void *owner;
+    struct tl_column_block *block; /* several columns in one allocation; NULL: one by itself */
+    uint32_t room_bytes;           /* behind the struct: buffers of a column of few rows */
+    uint32_t room_used;
 };
 
 static inline bool tl_col_is_null(const tl_column *col, int64_t i)
@@ -127,6 +130,12 @@ tl_rowrefs tl_rowrefs_scan(const tl_rowref *refs, int64_t n);
 /** tl_column_gather_multi() with references that are known already. */
 tl_status tl_column_gather_refs(const tl_type *type, const tl_column *const *srcs, const tl_rowrefs *refs, tl_column **out,
                                 tl_error *err);
+/**
+ * All columns of a ROW type for the same few rows: column c from srcs[c * n_srcs] and on. What they need, buffers too, is one allocation
+ * that lives as long as one of them. On failure `out` holds nothing.
+ */
+tl_status tl_columns_gather_few(const tl_type *row_type, const tl_column *const *srcs, uint32_t n_srcs, const tl_rowrefs *refs,
+                                tl_column **out, tl_error *err);
 /** All columns after each other. */
 tl_status tl_column_concat(const tl_type *type, const tl_column *const *srcs, int32_t n_srcs, tl_column **out, tl_error *err);
 

@@ -196,18 +196,18 @@ static tl_status multi_validity(const multi *m, tl_column *out, tl_error *err)
         return TL_OK;
     src_bits stack[STACK_SRCS];
     src_bits *srcs = m->n_srcs <= STACK_SRCS ? stack : tl_alloc(m->n_srcs * sizeof *srcs);
-    uint8_t *bits = tl_alloc((size_t)((m->n + 63) / 64) * 8);
+    uint8_t *bits = tl_column__buffer(out, (size_t)((m->n + 63) / 64) * 8);
     if (srcs != NULL && bits != NULL) {
         for (uint32_t k = 0; k < m->n_srcs; k++) {
             bool nulls = m->srcs[k] != NULL && m->srcs[k]->null_count > 0;
             srcs[k] = nulls ? (src_bits){m->srcs[k]->validity, UINT32_MAX} : (src_bits){valid, 0};
         }
         out->null_count = multi_bits(srcs, m->refs, m->n, m->null_refs, bits);
-        out->validity = out->null_count > 0 ? bits : NULL;
     }
     bool done = srcs != NULL && bits != NULL;
-    if (out->validity == NULL)
-        tl_free(bits);
+    out->validity = bits;
+    if (out->null_count == 0)
+        tl_column__no_validity(out);
     if (srcs != stack)
         tl_free(srcs);
     return done ? TL_OK : tl_nomem(err, "column");
@@ -252,7 +252,7 @@ static inline void prefetch_string(const multi *m, int64_t i)
 
 static tl_status multi_data(const multi *m, tl_column *out, tl_error *err)
 {
-    uint8_t *restrict to = tl_alloc_aligned((size_t)out->offsets[m->n] + TL_BYTES_SLACK);
+    uint8_t *restrict to = tl_column__buffer(out, (size_t)out->offsets[m->n] + TL_BYTES_SLACK);
     if (to == NULL)
         return tl_nomem(err, "column");
     out->data = to;
@@ -320,6 +320,17 @@ static tl_status multi_variable(const multi *m, tl_column *out, tl_error *err)
     return out->phys == TL_PHYS_BYTES ? multi_data(m, out, err) : multi_elements(m, out, err);
 }
 
+static tl_status multi_content(const multi *m, tl_column *out, tl_error *err)
+{
+    TL_TRY(multi_validity(m, out, err));
+    int width = tl_phys_width(out->phys);
+    if (width > 0)
+        return multi_fixed(m, width, out, err);
+    if (out->phys == TL_PHYS_ROW)
+        return multi_children(m, m->refs, m->n, out, err);
+    return multi_variable(m, out, err);
+}
+
 tl_status tl_column_gather_refs(const tl_type *type, const tl_column *const *srcs, const tl_rowrefs *refs, tl_column **out,
                                 tl_error *err)
 {
@@ -329,14 +340,7 @@ tl_status tl_column_gather_refs(const tl_type *type, const tl_column *const *src
         return tl_column_nulls(type, m.n, out, err);
     TL_CLEANUP(tl_column_unrefp) tl_column *result = NULL;
     TL_TRY(tl_column__alloc_raw(type, m.n, &result, err));
-    TL_TRY(multi_validity(&m, result, err));
-    int width = tl_phys_width(result->phys);
-    if (width > 0)
-        TL_TRY(multi_fixed(&m, width, result, err));
-    else if (result->phys == TL_PHYS_ROW)
-        TL_TRY(multi_children(&m, m.refs, m.n, result, err));
-    else
-        TL_TRY(multi_variable(&m, result, err));
+    TL_TRY(multi_content(&m, result, err));
     *out = TL_STEAL(result);
     return TL_OK;
 }
@@ -346,4 +350,53 @@ tl_status tl_column_gather_multi(const tl_type *type, const tl_column *const *sr
 {
     tl_rowrefs scanned = tl_rowrefs_scan(refs, n);
     return tl_column_gather_refs(type, srcs, &scanned, out, err);
+}
+
+/* ---- few rows of many columns ---- */
+
+#define FEW_BYTES_MAX (1 << 16) /* of a column's buffers in a block */
+
+/* What the buffers of the column take, rounded as tl_column__buffer() does; 0: too much, no row, or there are children. */
+static uint32_t few_bytes(const multi *m)
+{
+    tl_phys phys = tl_type_phys(m->type);
+    int width = tl_phys_width(phys);
+    if (m->n == 0 || m->n > FEW_BYTES_MAX / 32 || (width == 0 && phys != TL_PHYS_BYTES) || all_null(m))
+        return 0;
+    int64_t bytes = (m->n + 127) / 128 * 16; /* validity */
+    if (width > 0)
+        return (uint32_t)(bytes + (m->n * width + 15) / 16 * 16);
+    bytes += ((m->n + 1) * (int64_t)sizeof(int32_t) + 15) / 16 * 16 + TL_BYTES_SLACK;
+    for (int64_t i = 0; i < m->n; i++) {
+        if (m->refs[i].row != TL_ROW_NULL)
+            bytes += (int64_t)tl_col_bytes(m->srcs[m->refs[i].src], m->refs[i].row).len;
+    }
+    return bytes > FEW_BYTES_MAX ? 0 : (uint32_t)(bytes + 15) / 16 * 16;
+}
+
+/* Columns that have no place in the block are made one by one. */
+tl_status tl_columns_gather_few(const tl_type *row_type, const tl_column *const *srcs, uint32_t n_srcs, const tl_rowrefs *refs,
+                                tl_column **out, tl_error *err)
+{
+    uint32_t stack[STACK_SRCS] = {0};
+    int32_t n = row_type->n_fields;
+    TL_CLEANUP(tl_freep) uint32_t *heap = n > STACK_SRCS ? tl_alloc((size_t)n * sizeof *heap) : NULL;
+    uint32_t *bytes = n > STACK_SRCS ? heap : stack;
+    if (bytes == NULL)
+        return tl_nomem(err, "columns");
+    multi m = {NULL, srcs, refs->refs, refs->n, refs->n_srcs, refs->has_nulls};
+    for (int32_t c = 0; c < n; c++, m.srcs += n_srcs) {
+        m.type = row_type->fields[c].type;
+        bytes[c] = few_bytes(&m);
+    }
+    TL_TRY(tl_column__alloc_block(row_type, bytes, refs->n, out, err));
+    tl_status status = TL_OK;
+    m.srcs = srcs;
+    for (int32_t c = 0; c < n && status == TL_OK; c++, m.srcs += n_srcs) {
+        m.type = row_type->fields[c].type;
+        status = out[c] != NULL ? multi_content(&m, out[c], err) : tl_column_gather_refs(m.type, m.srcs, refs, &out[c], err);
+    }
+    for (int32_t c = 0; c < n && status != TL_OK; c++)
+        tl_column_unref(out[c]);
+    return status;
 }

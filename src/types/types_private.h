@@ -13,6 +13,15 @@ void tl_type__fields_free(tl_field *fields, int32_t n);
 tl_status tl_column__shell(const tl_type *type, int64_t length, tl_column **out, tl_error *err);
 /** As tl_column_alloc(), but values are left uninitialised. */
 tl_status tl_column__alloc_raw(const tl_type *type, int64_t length, tl_column **out, tl_error *err);
+/** A buffer of the column's own, released with it: behind the struct where there is room, else allocated. NULL: out of memory. */
+void *tl_column__buffer(tl_column *col, size_t bytes);
+/**
+ * Columns of the fields of a ROW type, without children, in one allocation: their values or offsets are there, uninitialised, in
+ * `room_bytes` (multiples of 16) that tl_column__buffer() gives the others from, too. Columns that have no room are left NULL.
+ */
+tl_status tl_column__alloc_block(const tl_type *row_type, const uint32_t *room_bytes, int64_t length, tl_column **out, tl_error *err);
+/** All values turned out to be there. */
+void tl_column__no_validity(tl_column *col);
 /** TL_E_UNSUPPORTED that names both types. */
 tl_status tl_cast__no_rule(const tl_type *from, const tl_type *to, tl_error *err);
 /** Buffers of `col` from row `from` on under `type`, held by a ref on the column that owns them. Children are left to the caller. */

@@ -77,6 +77,32 @@ static void every_type_comes_back(void **state)
     }
 }
 
+/* Consumers may move children out: they outlive the batch's array, the batch and each other. */
+static void children_moved_out_live_on(void **state)
+{
+    (void)state;
+    uint64_t rng = test_seed(57);
+    tl_error err;
+    tl_batch *batch = batch_of("MAP<STRING NOT NULL, ROW<a INT, b STRING>>", 40, 25, &rng);
+    struct ArrowArray array, child, entries, keys;
+    assert_ok(tl_arrow_export_batch(batch, &array, &err), &err);
+    tl_batch_free(batch);
+    child = *array.children[0];
+    array.children[0]->release = NULL;
+    array.release(&array);
+    assert_null(array.release);
+    entries = *child.children[0];
+    child.children[0]->release = NULL;
+    child.release(&child);
+    keys = *entries.children[0];
+    entries.children[0]->release = NULL;
+    entries.release(&entries);
+    assert_int_equal(keys.n_buffers, 3);
+    assert_true(((const int32_t *)keys.buffers[1])[keys.length] >= 0);
+    keys.release(&keys);
+    assert_null(keys.release);
+}
+
 static void schemas_come_back_as_far_as_arrow_can_tell(void **state)
 {
     (void)state;
@@ -611,6 +637,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_type_comes_back),
+        cmocka_unit_test(children_moved_out_live_on),
         cmocka_unit_test(schemas_come_back_as_far_as_arrow_can_tell),
         cmocka_unit_test(timestamps_beyond_int64_nanoseconds_are_named),
         cmocka_unit_test(integers_of_other_widths_are_taken_if_they_fit),
