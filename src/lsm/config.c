@@ -335,6 +335,15 @@ static tl_status parse_expiry(tl_lsm_config *config, const tl_options *options, 
     return tl_lsm__expiry_check(config, tl_options_get(options, "record-level.time-field"), err);
 }
 
+/* Not with data evolution, where rows are put together from several files. */
+static tl_status parse_broken_files(tl_lsm_config *config, const tl_options *options, tl_error *err)
+{
+    if (config->data_evolution)
+        return TL_OK;
+    TL_TRY(opt_bool(options, "scan.ignore-corrupt-files", &config->ignore_corrupt_files, err));
+    return opt_bool(options, "scan.ignore-lost-files", &config->ignore_lost_files, err);
+}
+
 /* ---- schema ---- */
 
 static tl_status parse_schema(tl_lsm_config *config, tl_error *err)
@@ -497,6 +506,7 @@ static tl_status parse_all(tl_lsm_config *config, tl_error *err)
     TL_TRY(parse_stats(config, options, err));
     TL_TRY(parse_tracking(config, options, err));
     TL_TRY(parse_expiry(config, options, err));
+    TL_TRY(parse_broken_files(config, options, err));
     if (config->n_keys > 0)
         TL_TRY(create_engine(config, err));
     TL_TRY(tl_lsm__layout_create(config, err));

@@ -46,6 +46,8 @@ typedef struct tl_lsm_config {
     bool deletion_vectors_64;    /* deletion-vectors.bitmap64 */
     bool index_in_data_dir;      /* index-file-in-data-file-dir */
     bool index_read;             /* file-index.read.enabled */
+    bool ignore_corrupt_files;   /* scan.ignore-corrupt-files, -lost-files: data files are read as far as they can be, or not at all */
+    bool ignore_lost_files;
     int64_t index_in_manifest_bytes; /* file-index.in-manifest-threshold */
     int64_t index_target_bytes;  /* deletion-vector.index-file.target-size */
     bool need_lookup; /* lookup changelog, first-row, deletion vectors or force-lookup: level 0 never lingers, reads see the lowest

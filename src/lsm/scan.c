@@ -8,10 +8,12 @@
  * from `_FIRST_ROW_ID` on, and the file's sequence number (Java: DataFileRecordReader).
  * Predicates go down to the file as far as they look at its columns, in terms of the types there; the rest is evaluated on the
  * finished batch. The file's indexes are asked first: they may know that no row passes, or which rows alone can.
+ * Files that are lost or broken are left out where the options say so.
  * Files that the bucket's writer has just made may still be in memory (recent.c) and are not opened.
  * Rows in the file's deletion vector are left out of each batch by their numbers in the file, which stay true however much of it
  * was pruned.
  */
+#include "base/log.h"
 #include "lsm/lsm_private.h"
 
 /* ---- scan: what to read ---- */
@@ -299,6 +301,39 @@ tl_status tl_lsm__drop_retracts(tl_batch *batch, int64_t *numbers, tl_batch **ou
     return TL_OK;
 }
 
+/*
+ * What the options make of a failure to read the file (Java: DataFileRecordReader): a lost file has no rows, a broken one those before
+ * the fault. Failures that say nothing about the file stay failures.
+ */
+static tl_status ignore_failure(const file_reader *r, tl_status status, tl_error *why, tl_error *err)
+{
+    const tl_lsm_config *config = r->scan->bucket->config;
+    bool ignored = status == TL_E_NOT_FOUND ? config->ignore_lost_files
+                                            : (status == TL_E_CORRUPT || status == TL_E_IO || status == TL_E_LIMIT) && config->ignore_corrupt_files;
+    if (!ignored) {
+        if (err != NULL)
+            *err = *why;
+        return status;
+    }
+    tl_log(TL_LOG_WARN, "data file '%s' of '%s' %s: %s", r->file->name, r->scan->bucket->dir,
+           status == TL_E_NOT_FOUND ? "is lost and left out (scan.ignore-lost-files)" : "is left out from here on (scan.ignore-corrupt-files)",
+           why->message);
+    return TL_OK;
+}
+
+/* *out NULL: the file ends. */
+static tl_status next_inner(file_reader *r, tl_batch **out, tl_error *err)
+{
+    tl_error why = {0};
+    tl_status status = tl_reader_next(r->inner, out, &why);
+    if (status == TL_OK)
+        return TL_OK;
+    *out = NULL;
+    TL_TRY(ignore_failure(r, status, &why, err));
+    tl_reader_free(TL_STEAL(r->inner));
+    return TL_OK;
+}
+
 static tl_status file_reader_next(tl_reader *reader, tl_batch **out, tl_error *err)
 {
     file_reader *r = (file_reader *)reader;
@@ -306,7 +341,7 @@ static tl_status file_reader_next(tl_reader *reader, tl_batch **out, tl_error *e
         TL_CLEANUP(tl_batch_freep) tl_batch *inner = NULL;
         tl_batch *batch = NULL;
         if (r->inner != NULL)
-            TL_TRY(tl_error_wrap(err, tl_reader_next(r->inner, &inner, err), "data file '%s'", r->file->name));
+            TL_TRY(tl_error_wrap(err, next_inner(r, &inner, err), "data file '%s'", r->file->name));
         if (inner == NULL) {
             *out = NULL;
             return TL_OK;
@@ -453,7 +488,9 @@ static tl_status open_format(file_reader *r, const tl_type *type, tl_error *err)
                          .rows = verdict == TL_INDEX_SOME ? &r->rows : NULL,
                          .batch_rows = scan->batch_rows,
                          .with_row_numbers = r->deleted != NULL || scan->with_numbers || r->row_id_col >= 0};
-    return format->open(scan->bucket->config->fs, path, r->file->bytes, &spec, &r->inner, err);
+    tl_error why = {0};
+    tl_status status = format->open(scan->bucket->config->fs, path, r->file->bytes, &spec, &r->inner, &why);
+    return status == TL_OK ? TL_OK : ignore_failure(r, status, &why, err);
 }
 
 static tl_status open_inner(file_reader *r, const tl_predicate *pred, tl_error *err)

@@ -138,8 +138,8 @@ static const tl_option_def options[] = {
     {"scan.bounded.watermark", "long", NULL, E, "Watermark after which a streaming read ends.", false, NULL},
     {"scan.manifest.parallelism", "integer", NULL, N, "Threads that read manifests.", false, NULL},
     {"streaming.read.snapshot.delay", "duration", NULL, E, "Age that a snapshot must have before a streaming read takes it.", false, NULL},
-    {"scan.ignore-corrupt-files", "boolean", "false", R, "Leave out files that cannot be read.", false, NULL},
-    {"scan.ignore-lost-files", "boolean", "false", R, "Leave out files that are missing.", false, NULL},
+    {"scan.ignore-corrupt-files", "boolean", "false", E, "Leave out what cannot be read of a data file, with a warning; compactions do so, too. Not with data evolution.", false, NULL},
+    {"scan.ignore-lost-files", "boolean", "false", E, "Leave out data files that are missing, with a warning; compactions do so, too. Not with data evolution.", false, NULL},
     {"auto-create", "boolean", "false", N, "An engine makes the table's folder.", false, NULL},
     {"streaming-read-overwrite", "boolean", "false", E, "A streaming read also shows what overwrites change.", false, NULL},
     {"streaming-read-append-overwrite", "boolean", "false", E, "A streaming read of an append table shows what overwrites add.", false, NULL},
@@ -184,7 +184,7 @@ static const tl_option_def options[] = {
     {"incremental-between", "string", NULL, E, "Read what changed between two snapshots or tags, `a,b`.", false, NULL},
     {"incremental-between-scan-mode", "enum", "auto", E, "Where the changes are taken from: auto, delta, changelog, diff.", false, NULL},
     {"incremental-between-timestamp", "string", NULL, E, "Read what changed between two times.", false, NULL},
-    {"incremental-to-auto-tag", "string", NULL, R, "Read what changed from the automatic tag before this one.", false, NULL},
+    {"incremental-to-auto-tag", "string", NULL, E, "Read what changed from the automatic tag before this one up to it; nothing if either is not there.", false, NULL},
     {"incremental-between-tag-to-snapshot", "boolean", "false", E, "Take the tags of incremental-between as their snapshots.", false, NULL},
     {"end-input.check-partition-expire", "boolean", "false", E, "Expire partitions at the end of an INSERT in batch.", false, NULL},
     {"metadata.stats-mode", "string", "truncate(16)", E, "Statistics of columns: none, counts, truncate(n), full.", false, NULL},
@@ -367,8 +367,6 @@ static const struct {
     {"commit.callbacks", "commit callbacks"},
     {"tag.callbacks", "tag callbacks"},
     {"query-auth.", "query authorisation"},
-    {"scan.ignore-", "reading over broken files"},
-    {"incremental-to-auto-tag", "automatic tags"},
     {"stream-scan-mode", "special streaming scans"},
 };
 

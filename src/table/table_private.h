@@ -490,6 +490,8 @@ tl_status tl_mark_done__check(const tl_options *opts, tl_error *err);
 /** Marks the partitions that a batch wrote to, if partition.end-input-to-done says so. */
 tl_status tl_mark_done__batch(tl_table *table, const tl_commit_messages *messages, tl_error *err);
 
+/** Name (tl_free) of the automatic tag before `name`, NULL if there is none. TL_E_INVALID: no automatic tag is called so. */
+tl_status tl_tags__auto_before(tl_table *table, const char *name, char **out, tl_error *err);
 /** Options of automatic tags fit together. */
 tl_status tl_tags__check_options(const tl_options *opts, tl_error *err);
 /** The tag after a batch, if tag.automatic-creation says so. */

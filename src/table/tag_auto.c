@@ -153,6 +153,33 @@ static tl_status find_start(creation *c, tl_error *err)
     return TL_OK;
 }
 
+tl_status tl_tags__auto_before(tl_table *table, const char *name, char **out, tl_error *err)
+{
+    period p;
+    int64_t end = 0, best = INT64_MIN, ms = 0;
+    tl_tagged *tags = NULL;
+    size_t n = 0;
+    *out = NULL;
+    TL_TRY(read_period(&table->schema->options, &p, err));
+    if (!parse_name(&p, name, &end))
+        return tl_error_set(err, TL_E_INVALID, "Specified tag '%s' is not an auto-created tag.", name);
+    TL_TRY(tl_tags__snapshots(table, &tags, &n, err));
+    const char *found = NULL;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t t = 0; t < tags[i].n_names; t++) {
+            if (!parse_name(&p, tags[i].names[t], &ms) || ms >= end || ms < best)
+                continue;
+            best = ms;
+            found = tags[i].names[t];
+        }
+    }
+    tl_status status = TL_OK;
+    if (found != NULL && (*out = tl_strdup(found)) == NULL)
+        status = tl_nomem(err, "tags");
+    tl_tags__free(tags, n);
+    return status;
+}
+
 /* Only the newest tag.num-retained-max automatic tags stay. */
 static tl_status drop_surplus(creation *c, tl_error *err)
 {

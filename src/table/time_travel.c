@@ -593,6 +593,22 @@ static tl_status from_creation_time(tl_table *table, tl_read_point *out, tl_erro
     return tl_table__latest(table->fs, &table->paths, &out->snap, err);
 }
 
+/* From the automatic tag before `name` to it; nothing if either is not there. */
+static tl_status to_auto_tag(tl_table *table, const char *name, tl_read_point *out, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) char *start = NULL;
+    TL_TRY(tl_tags__auto_before(table, name, &start, err));
+    tl_status status = tl_tag_read(table->fs, &table->paths, name, &out->snap, err);
+    if (status == TL_E_NOT_FOUND || (status == TL_OK && start == NULL)) {
+        tl_snapshot_free(TL_STEAL(out->snap));
+        out->kind = TL_READ_EMPTY;
+        return TL_OK;
+    }
+    TL_TRY(status);
+    TL_TRY(tl_tag_read(table->fs, &table->paths, start, &out->before, err));
+    return diff_point(table, out->before, out->snap, out, err);
+}
+
 static tl_status resolve(tl_table *table, tl_read_point *out, tl_error *err)
 {
     const tl_options *opts = &table->schema->options;
@@ -604,7 +620,10 @@ static tl_status resolve(tl_table *table, tl_read_point *out, tl_error *err)
         text = tl_options_get(opts, "incremental-between-timestamp");
         if (text != NULL)
             return between_times(table, text, out, err);
-        return tl_error_set(err, TL_E_UNSUPPORTED, "not supported: incremental-to-auto-tag");
+        text = tl_options_get(opts, "incremental-to-auto-tag");
+        if (text != NULL)
+            return to_auto_tag(table, text, out, err);
+        return tl_error_set(err, TL_E_INVALID, "option 'scan.mode' = 'incremental' needs one of the options that say from where to where");
     }
     if (strcmp(mode, "compacted-full") == 0)
         return latest_compacted(table, &out->snap, err);
