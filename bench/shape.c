@@ -226,7 +226,7 @@ static void upsert(const shape *s, tidelake_table *table, int commits, int threa
 {
     tidelake_write_options options = TIDELAKE_WRITE_INIT;
     tidelake_writer *writer;
-    options.threads = threads > 1 ? threads : 0;
+    options.threads = threads > 1 ? threads : -1;
     check(tidelake_writer_open(table, &options, &writer, &err));
     for (int k = 0; k < commits; k++) {
         int64_t to = s->rows * (k + 1) / commits;

@@ -5,9 +5,9 @@
  *
  * Keys: data (record file), wh (warehouse), table (in database b), kind (orders, wide), pk (true, false), commits, threads,
  * opts (table options: a=b;c=d), cols (all, 3, pred), skip (commits that the table of `small` has already), what (row, count),
- * n, keys, batch, passes (cold, warm), tier and memory_mb (of look-ups), w and variant (printed), reps. For each repetition one
- * JSON line is printed. Compaction in the background is asked for with threads=2; with one thread everything happens inside the
- * calls.
+ * n, keys, batch, passes (cold, warm), tier and memory_mb (of look-ups), wait (all: every commit of `upsert` waits for its
+ * compactions; else the last), w and variant (printed), reps. For each repetition one JSON line is printed. With one thread everything
+ * happens inside the calls; `small` has the default, a thread for compactions, and waits for none.
  */
 #include <ftw.h>
 #include <stdbool.h>
@@ -81,17 +81,21 @@ static void write_rows(tidelake_writer *writer, const records *r, int64_t from, 
     }
 }
 
+typedef enum waiting { WAIT_DEFAULT, WAIT_LAST, WAIT_ALL } waiting;
+
 /* Rows [from, from + rows) of the input in `commits` commits, and the seconds spent in each. */
-static void load(tidelake_table *table, const records *r, int64_t from, int64_t rows, int commits, double *latencies)
+static void load(tidelake_table *table, const records *r, int64_t from, int64_t rows, int commits, int threads, waiting wait, double *latencies)
 {
     tidelake_write_options options = TIDELAKE_WRITE_INIT;
     tidelake_writer *writer;
-    options.threads = number("threads", 1) > 1 ? number("threads", 1) : 0;
+    tidelake_commit_options commit = TIDELAKE_COMMIT_INIT;
+    options.threads = threads == 1 ? -1 : threads;
     check(tidelake_writer_open(table, &options, &writer, &err));
     for (int i = 0; i < commits; i++) {
         double start = measure_now();
         write_rows(writer, r, from + rows * i / commits, from + rows * (i + 1) / commits);
-        check(tidelake_writer_commit(writer, NULL, NULL, &err));
+        commit.wait_compaction = wait == WAIT_DEFAULT ? 0 : wait == WAIT_ALL || i + 1 == commits ? 1 : -1;
+        check(tidelake_writer_commit(writer, &commit, NULL, &err));
         if (latencies != NULL)
             latencies[i] = measure_now() - start;
     }
@@ -108,7 +112,7 @@ static void upsert(void)
         make_table(lake, pk);
         measure start = measure_start();
         check(tidelake_table_open(lake, table_name(""), NULL, 0, &table, &err));
-        load(table, &r, 0, r.n, number("commits", 10), NULL);
+        load(table, &r, 0, r.n, number("commits", 10), number("threads", 1), strcmp(arg("wait", "last"), "all") == 0 ? WAIT_ALL : WAIT_LAST, NULL);
         tidelake_table_close(table);
         measure_done(&start, arg("w", "W1"), arg("variant", ""), rep, ",\"rows\":%lld%s", (long long)r.n,
                      measure_files(table_dir("")));
@@ -128,7 +132,7 @@ static void small(void)
             make_table(lake, 1);
         measure start = measure_start();
         check(tidelake_table_open(lake, table_name(""), NULL, 0, &table, &err));
-        load(table, &r, (int64_t)skip * per, (int64_t)commits * per, commits, latencies);
+        load(table, &r, (int64_t)skip * per, (int64_t)commits * per, commits, number("threads", 0), WAIT_DEFAULT, latencies);
         tidelake_table_close(table);
         measure_done(&start, "W7", arg("variant", ""), rep, ",\"rows\":%d%s%s", commits * per,
                      measure_quantiles(latencies, commits), measure_files(table_dir("")));

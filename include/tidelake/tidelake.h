@@ -193,7 +193,7 @@ TIDELAKE_API tl_status tidelake_lookup_key_schema(tidelake_lookup *lookup, struc
 /* ---- write ---- */
 
 typedef enum tidelake_compaction {
-    TIDELAKE_COMPACT_AUTO = 0, /* as the table's options say; a commit waits for what has begun */
+    TIDELAKE_COMPACT_AUTO = 0, /* as the table's options say; tidelake_commit_options.wait_compaction: what a commit waits for */
     TIDELAKE_COMPACT_NONE = 1, /* only write (write-only) */
     TIDELAKE_COMPACT_FULL = 2  /* every touched bucket fully with every commit */
 } tidelake_compaction;
@@ -205,7 +205,7 @@ typedef struct tidelake_write_options {
     int overwrite;                              /* replace partitions (or, unpartitioned, everything) instead of adding */
     const tidelake_option *overwrite_partition; /* only this partition; NULL: those that get rows */
     size_t n_overwrite_partition;
-    int threads; /* of background compaction; 0: inside the calls */
+    int threads; /* 0: one of its own for compactions; n > 0: n for those and for the work of commits; -1: all inside the calls */
     const char *const *columns; /* tables with data evolution: only these are written, whatever else rows hold; NULL: all */
     size_t n_columns;
     int64_t first_row_id; /* they are columns of rows that are there, with ids from this one on; -1: of new rows */
@@ -230,8 +230,13 @@ typedef struct tidelake_commit_options {
     int64_t watermark;  /* INT64_MIN: none */
     const tidelake_option *properties; /* kept in the snapshot */
     size_t n_properties;
+    /* Compactions that have begun: 1: wait for them, so that the commit has their result; -1: take in those that are done, wait only
+       where a bucket has more runs than num-sorted-run.stop-trigger; 0: wait with the first commit of a writer, so that who commits
+       once leaves a compacted table, and where what look-ups make is to come with its commit (lookup-wait); else as -1. Compactions
+       that no commit took in before tidelake_writer_close() are given up. */
+    int wait_compaction;
 } tidelake_commit_options;
-#define TIDELAKE_COMMIT_INIT {sizeof(tidelake_commit_options), 0, INT64_MIN, NULL, 0}
+#define TIDELAKE_COMMIT_INIT {sizeof(tidelake_commit_options), 0, INT64_MIN, NULL, 0, 0}
 
 typedef struct tidelake_commit_result {
     int64_t snapshot_id; /* the newest snapshot made; 0 if there was nothing to commit */
@@ -243,7 +248,8 @@ typedef struct tidelake_commit_result {
 /** Make everything written so far visible, at once. `result` may be NULL. */
 TIDELAKE_API tl_status tidelake_writer_commit(tidelake_writer *writer, const tidelake_commit_options *options,
                                               tidelake_commit_result *result, tl_error *err);
-/** Instead of a commit: hand the files over as serialised commit messages, for a commit elsewhere. As tidelake_plan(). */
+/** Instead of a commit: hand the files over as serialised commit messages, for a commit elsewhere. As tidelake_plan(). Compactions
+    that have begun are waited for. */
 TIDELAKE_API tl_status tidelake_writer_prepare(tidelake_writer *writer, tidelake_bytes **out, size_t *n, tl_error *err);
 TIDELAKE_API tl_status tidelake_commit_prepared(tidelake_table *table, const char *commit_user, const tidelake_bytes *messages,
                                                 size_t n, const tidelake_commit_options *options,

@@ -167,7 +167,7 @@ static tl_status copy_all(import *im, const char *user, tl_error *err)
     tidelake_write_options options = TIDELAKE_WRITE_INIT;
     tidelake_writer *writer = NULL;
     options.commit_user = user;
-    options.threads = TL_API_HAS(im->options, threads) ? im->options->threads : 0;
+    options.threads = TL_API_HAS(im->options, threads) && im->options->threads > 0 ? im->options->threads : -1;
     tl_status status = tidelake_writer_open(im->table, &options, &writer, err);
     for (size_t i = 0; i < im->files.n && status == TL_OK; i++)
         status = copy_file(im, &im->files.items[i], writer, err);

@@ -14,6 +14,7 @@ struct tidelake_writer {
     bool has_partition;
     tl_options partition;
     int64_t last_identifier;
+    bool committed; /* before: no longer the first commit */
     int32_t *columns; /* NULL: all */
     int32_t n_columns;
 };
@@ -82,12 +83,15 @@ static tl_status open_writer(tidelake_writer *w, const tidelake_write_options *o
         return tl_nomem(err, "commit user");
     TL_TRY(open_target(w, err));
     TL_TRY(find_last_identifier(w->target, w->user, &w->last_identifier, err));
-    if (TL_API_HAS(options, threads) && options->threads > 0)
-        TL_TRY(tl_pool_create(options->threads, &w->pool, err));
+    int threads = TL_API_HAS(options, threads) ? options->threads : 0;
+    bool beside = threads == 0 && w->compaction != TIDELAKE_COMPACT_NONE; /* compactions only: rows are encoded in the calls */
+    if (threads > 0 || beside)
+        TL_TRY(tl_pool_create(beside ? 1 : threads, &w->pool, err));
     if (TL_API_HAS(options, n_columns) && options->columns != NULL)
         TL_TRY(find_columns(w, options->columns, options->n_columns, err));
     bool onto_rows = TL_API_HAS(options, first_row_id) && options->first_row_id >= 0;
-    tl_write_options spec = {.pool = w->pool,
+    tl_write_options spec = {.pool = beside ? NULL : w->pool,
+                             .compactions = w->pool,
                              .ignore_previous = w->overwrite,
                              .user = w->user,
                              .columns = w->columns,
@@ -168,11 +172,19 @@ static void tell(const tl_commit_result *from, tidelake_commit_result *to)
         *to = (tidelake_commit_result){from->snapshot_id, from->snapshots, from->compaction_dropped, from->retries};
 }
 
-static tl_status prepare(tidelake_writer *w, tl_commit_messages *messages, tl_error *err)
+static bool waits(const tidelake_writer *w, const tidelake_commit_options *options)
+{
+    int wait = TL_API_HAS(options, wait_compaction) ? options->wait_compaction : 0;
+    if (w->compaction != TIDELAKE_COMPACT_AUTO)
+        return w->compaction == TIDELAKE_COMPACT_FULL;
+    return wait != 0 ? wait > 0 : !w->committed || tl_table_lookups_wait(w->target);
+}
+
+static tl_status prepare(tidelake_writer *w, bool wait, tl_commit_messages *messages, tl_error *err)
 {
     if (w->compaction == TIDELAKE_COMPACT_FULL)
         TL_TRY(tl_table_writer_compact(w->writer, true, err));
-    return tl_table_writer_prepare(w->writer, w->compaction != TIDELAKE_COMPACT_NONE, messages, err);
+    return tl_table_writer_prepare(w->writer, wait, messages, err);
 }
 
 /* Files of an append table without buckets, and rows that wait for a bucket, are not compacted by their writer: a job of its own does it. */
@@ -204,11 +216,12 @@ tl_status tidelake_writer_commit(tidelake_writer *w, const tidelake_commit_optio
     spec.overwrite = w->overwrite;
     spec.overwrite_partition = w->has_partition ? &w->partition : NULL;
     if (status == TL_OK)
-        status = prepare(w, &messages, err);
+        status = prepare(w, waits(w, options), &messages, err);
     if (status == TL_OK)
         status = tl_table_commit(w->target, &spec, &messages, &done, err);
     if (status == TL_OK) {
         w->last_identifier = spec.identifier;
+        w->committed = true;
         tell(&done, result);
         status = tl_table_writer_committed(w->writer, &done, err);
     }
@@ -222,7 +235,7 @@ tl_status tidelake_writer_commit(tidelake_writer *w, const tidelake_commit_optio
 tl_status tidelake_writer_prepare(tidelake_writer *w, tidelake_bytes **out, size_t *n, tl_error *err)
 {
     tl_commit_messages messages = {0};
-    TL_TRY(prepare(w, &messages, err));
+    TL_TRY(prepare(w, w->compaction != TIDELAKE_COMPACT_NONE, &messages, err));
     tl_buf *pieces = tl_calloc(messages.n + 1, sizeof *pieces);
     tl_status status = pieces == NULL ? tl_nomem(err, "messages") : TL_OK;
     if (status == TL_OK)

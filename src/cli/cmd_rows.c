@@ -37,7 +37,7 @@ static bool write_options(const cli_args *args, tidelake_write_options *options)
     options->compaction = (tidelake_compaction)m;
     options->commit_user = cli_value(args, "commit-user", NULL);
     options->overwrite = cli_has(args, "overwrite");
-    options->threads = (int)threads;
+    options->threads = threads > 0 ? (int)threads : -1;
     return cli_int(args, "first-row-id", 0, &options->first_row_id);
 }
 
@@ -125,6 +125,7 @@ int cmd_write(const cli_args *args)
 {
     write_job job = {.args = args, .commit = TIDELAKE_COMMIT_INIT};
     tidelake_option *partition = NULL;
+    job.commit.wait_compaction = 1; /* what a command leaves does not depend on time */
     if (!write_options(args, &job.options) || !cli_int(args, "watermark", INT64_MIN + 1, &job.commit.watermark))
         return CLI_EXIT_USAGE;
     const char *columns = cli_value(args, "columns", NULL);

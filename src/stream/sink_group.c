@@ -63,9 +63,8 @@ static bool drops_update_before(const tl_table *table)
 static tl_status compaction_rules(tl_sink_group *g, tl_error *err)
 {
     const tl_table *table = g->sink->table;
-    const char *producer = tl_table_option(table, "changelog-producer"), *wait = tl_table_option(table, "lookup-wait"),
-               *every = tl_table_option(table, "full-compaction.delta-commits");
-    g->wait_compaction = tl_table_config(table)->need_lookup && (wait == NULL || strcmp(wait, "false") != 0);
+    const char *producer = tl_table_option(table, "changelog-producer"), *every = tl_table_option(table, "full-compaction.delta-commits");
+    g->wait_compaction = tl_table_lookups_wait(table);
     if (every != NULL)
         TL_TRY(tl_error_wrap(err, tl_parse_int(every, 1, INT32_MAX, &g->full_every, err), "option 'full-compaction.delta-commits'"));
     else if (producer != NULL && strcmp(producer, "full-compaction") == 0)

@@ -150,7 +150,8 @@ int64_t tl_stream_scan_watermark(const tl_stream_scan *scan);
 
 typedef struct tl_table_writer tl_table_writer;
 typedef struct tl_write_options {
-    tl_pool *pool;       /* background compaction; NULL: inside the calls */
+    tl_pool *pool;        /* buckets are flushed on it, several at a time, and compacted beside; NULL: flushed inside the calls */
+    tl_pool *compactions; /* where buckets are compacted if `pool` is NULL; NULL: inside the calls */
     bool ignore_previous; /* overwrite: don't look at existing files */
     const char *user;    /* commit user, in names of files of postponed buckets; NULL: a random one */
     /* Tables with data evolution: columns (indices into the table's row type) that are written, in this order, whatever else the
@@ -179,6 +180,8 @@ void tl_commit_messages_deinit(tl_commit_messages *messages);
  * commit must be told of it by tl_table_writer_committed().
  */
 tl_status tl_table_writer_prepare(tl_table_writer *writer, bool wait_compaction, tl_commit_messages *out, tl_error *err);
+/** Whether what look-ups make (a changelog, deletion vectors) is to come with its commit, which then waits for compactions (lookup-wait). */
+bool tl_table_lookups_wait(const tl_table *table);
 
 /* ---- commit ---- */
 

@@ -154,6 +154,11 @@ static open_bucket *find_bucket(const tl_table_writer *w, const tl_buf *key)
     return at == 0 ? NULL : &w->buckets[at - 1];
 }
 
+static tl_pool *compactions_pool(const tl_table_writer *w)
+{
+    return w->options.pool != NULL ? w->options.pool : w->options.compactions;
+}
+
 static tl_status add_bucket(tl_table_writer *w, tl_bytes_view partition, int32_t bucket, tl_data_file *const *files, size_t n_files,
                             tl_error *err)
 {
@@ -184,7 +189,7 @@ static tl_status add_bucket(tl_table_writer *w, tl_bytes_view partition, int32_t
     bool numbered = w->table->bucket_mode == TL_BUCKETS_FIXED || w->table->bucket_mode == TL_BUCKETS_POSTPONE;
     int32_t total = numbered ? w->table->n_buckets : -1;
     if (status == TL_OK)
-        status = tl_bucket_writer_create(w->waiting != NULL ? w->waiting : w->table->config, partition, bucket, total, files, n_files, w->options.pool, &b->writer, err);
+        status = tl_bucket_writer_create(w->waiting != NULL ? w->waiting : w->table->config, partition, bucket, total, files, n_files, compactions_pool(w), &b->writer, err);
     if (status == TL_OK && w->options.columns != NULL)
         status = tl_bucket_writer_set_columns(b->writer, w->options.columns, w->options.n_columns, err);
     if (status == TL_OK && !w->options.ignore_previous)
@@ -424,7 +429,7 @@ static tl_status run_all(tl_table_writer *w, tl_task_fn fn, prepare_task *tasks,
 /* First every bucket's flush, where most of the sorting and encoding happens, and the start of its compaction; then the waiting. */
 static tl_status run_prepares(tl_table_writer *w, prepare_task *tasks, tl_error *err)
 {
-    if (w->n > 1 && w->options.pool != NULL)
+    if (w->n > 1 && compactions_pool(w) != NULL)
         TL_TRY(run_all(w, begin_bucket, tasks, err));
     return run_all(w, prepare_bucket, tasks, err);
 }
@@ -477,6 +482,12 @@ static void note_key_base(tl_table_writer *w, prepare_task *tasks)
         msg->base_kind = TL_BASE_SNAPSHOT;
         msg->base = (uint64_t)base;
     }
+}
+
+bool tl_table_lookups_wait(const tl_table *table)
+{
+    const char *wait = tl_table_option(table, "lookup-wait");
+    return table->config->need_lookup && (wait == NULL || strcmp(wait, "false") != 0);
 }
 
 tl_status tl_table_writer_prepare(tl_table_writer *w, bool wait_compaction, tl_commit_messages *out, tl_error *err)

@@ -118,6 +118,62 @@ static void a_commit_that_is_repeated_is_harmless(void **state)
     api_lake_close(&l);
 }
 
+/* One row, and the snapshots that its commit made. */
+static int commit_row(api_lake *l, tidelake_table *table, tidelake_writer *writer, const char *row, int wait)
+{
+    tl_error err;
+    tidelake_commit_options commit = TIDELAKE_COMMIT_INIT;
+    tidelake_commit_result result;
+    commit.wait_compaction = wait;
+    assert_ok(api_write_with(l, table, writer, row, &err), &err);
+    assert_ok(tidelake_writer_commit(writer, &commit, &result, &err), &err);
+    return result.snapshots;
+}
+
+static int64_t records_in_files(tidelake_table *table)
+{
+    tl_error err;
+    int64_t snapshot, records;
+    assert_ok(tidelake_latest(table, &snapshot, NULL, &records, &err), &err);
+    return records;
+}
+
+static void commits_wait_for_compactions_as_they_are_told(void **state)
+{
+    (void)state;
+    api_lake l;
+    api_lake_open(&l);
+    tl_error err;
+    tidelake_table *table = api_table(&l, "db.t", "{\"columns\":[{\"name\":\"k\",\"type\":\"INT\"},{\"name\":\"v\",\"type\":\"STRING\"}],"
+                                                  "\"primaryKeys\":[\"k\"],\"options\":{\"bucket\":\"1\",\"num-sorted-run.compaction-trigger\":\"2\"}}");
+    tidelake_writer *writer;
+    for (int threads = -1; threads <= 2; threads++) {
+        tidelake_write_options write = TIDELAKE_WRITE_INIT;
+        write.threads = threads;
+        assert_ok(tidelake_writer_open(table, &write, &writer, &err), &err);
+        /* A writer's first commit waits by default: there is one run before it but for the very first. */
+        assert_int_equal(commit_row(&l, table, writer, "{\"k\":1,\"v\":\"a\"}", 0), threads == -1 ? 1 : 2);
+        assert_int_equal(commit_row(&l, table, writer, "{\"k\":1,\"v\":\"b\"}", 1), 2);
+        assert_int_equal(records_in_files(table), 1);
+        for (int i = 0; i < 4; i++)
+            (void)commit_row(&l, table, writer, "{\"k\":1,\"v\":\"c\"}", i % 2 - 1);
+        (void)commit_row(&l, table, writer, "{\"k\":1,\"v\":\"d\"}", 1);
+        (void)commit_row(&l, table, writer, "", 1); /* the one that began after what the last one waited for */
+        assert_int_equal(records_in_files(table), 1);
+        assert_reads(table, NULL, "{\"k\":1,\"v\":\"d\"}\n");
+        (void)commit_row(&l, table, writer, "{\"k\":1,\"v\":\"e\"}", -1);
+        tidelake_writer_close(writer); /* and whatever it is at is given up */
+        assert_reads(table, NULL, "{\"k\":1,\"v\":\"e\"}\n");
+    }
+    char *report;
+    size_t problems;
+    assert_ok(tidelake_fsck(table, /* all_snapshots= */ 1, &report, &problems, &err), &err);
+    assert_int_equal(problems, 0);
+    tidelake_free(report);
+    tidelake_table_close(table);
+    api_lake_close(&l);
+}
+
 /* ---- Arrow ---- */
 
 static void release_nothing(struct ArrowArray *array)
@@ -398,6 +454,7 @@ int main(void)
         cmocka_unit_test(tables_are_listed_in_byte_order),
         cmocka_unit_test(options_of_older_programs_are_understood),
         cmocka_unit_test(a_commit_that_is_repeated_is_harmless),
+        cmocka_unit_test(commits_wait_for_compactions_as_they_are_told),
         cmocka_unit_test(arrow_batches_are_written_and_always_released),
         cmocka_unit_test(a_stream_gives_the_rows_and_their_schema),
         cmocka_unit_test(prepared_messages_are_committed_or_removed),
