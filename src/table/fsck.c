@@ -390,9 +390,45 @@ static tl_status check_files(tl_fsck__check *c, const tl_entries *entries, bool 
     return TL_OK;
 }
 
+/*
+ * A tag keeps the files of its snapshot, not its changelog: that goes when the main branch expires the snapshot (or the changelog that
+ * outlived it). A branch made from the tag begins with this snapshot, still naming the changelog.
+ */
+static tl_status went_with_main(tl_fsck__check *c, const tl_snapshot *snap, bool *out, tl_error *err)
+{
+    const tl_table *table = c->table;
+    tl_paths main_paths = table->paths;
+    int64_t first = 0;
+    *out = false;
+    main_paths.branch = NULL;
+    if (table->paths.branch == NULL || strcmp(table->paths.branch, "main") == 0)
+        return TL_OK;
+    TL_TRY(tl_snapshot_earliest_id(table->fs, &table->paths, &first, err));
+    if (snap->id != first)
+        return TL_OK;
+    TL_CLEANUP(tl_freep) char *list = tl_paths_manifest(&table->paths, snap->changelog_manifest_list);
+    TL_CLEANUP(tl_freep) char *as_snapshot = tl_paths_snapshot(&main_paths, snap->id);
+    TL_CLEANUP(tl_freep) char *as_changelog = tl_paths_changelog(&main_paths, snap->id);
+    const char *const users[] = {list, as_snapshot, as_changelog};
+    for (size_t i = 0; i < TL_ARRAY_LEN(users); i++) {
+        bool there = false;
+        if (users[i] == NULL)
+            return tl_nomem(err, "path");
+        TL_TRY(tl_fs_exists(table->fs, users[i], &there, err));
+        if (there)
+            return TL_OK;
+    }
+    *out = true;
+    return TL_OK;
+}
+
 static tl_status check_changelog(tl_fsck__check *c, const tl_snapshot *snap, tl_error *err)
 {
+    bool gone = false;
     if (snap->changelog_manifest_list == NULL)
+        return TL_OK;
+    TL_TRY(went_with_main(c, snap, &gone, err));
+    if (gone)
         return TL_OK;
     TL_TRY(check_list(c, snap->changelog_manifest_list, snap->changelog_manifest_list_bytes, err));
     tl_entries entries = {0};

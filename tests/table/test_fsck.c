@@ -206,6 +206,43 @@ static void changes_that_are_not_told_are_found(void **state)
     }
 }
 
+/* A branch from a tag names the changelog of its first snapshot, which goes when the main branch expires that. */
+static void a_changelog_that_went_with_the_main_branch_is_not_missed(void **state)
+{
+    (void)state;
+    for (int expires = 0; expires < 2; expires++) {
+        lake l = sound_lake();
+        tl_error err;
+        tl_table *table = open_table(&l, "t");
+        tl_expire_spec last = {.retain_max = 1, .retain_min = 1, .older_than_ms = 0};
+        assert_ok(tl_table_create_tag(table, "base", 1, TL_ABSENT, &err), &err);
+        assert_ok(tl_table_create_branch(table, "side", "base", &err), &err);
+        tl_table *side = open_table(&l, "t$branch_side");
+        assert_sound(side);
+        if (expires) {
+            assert_ok(tl_table_expire(table, &last, NULL, &err), &err);
+            assert_sound(side);
+            put(side, "{'k':7,'v':'e'}");
+            assert_sound(side);
+        } else { /* the same loss without the expiry is damage, in the branch as in the table */
+            tl_fsck_report report = {0};
+            tl_snapshot *snap = NULL;
+            assert_ok(tl_snapshot_read(l.fs, &table->paths, 1, &snap, &err), &err);
+            char *path = tl_paths_manifest(&table->paths, snap->changelog_manifest_list);
+            assert_ok(tl_fs_remove(l.fs, path, &err), &err);
+            assert_ok(tl_table_fsck(side, true, &report, &err), &err);
+            assert_true(report.n_problems > 0);
+            assert_problem(&l, snap->changelog_manifest_list);
+            tl_fsck_report_deinit(&report);
+            tl_free(path);
+            tl_snapshot_free(snap);
+        }
+        tl_table_free(side);
+        tl_table_free(table);
+        close_lake(&l);
+    }
+}
+
 static void a_damaged_manifest_is_found(void **state)
 {
     (void)state;
@@ -314,6 +351,7 @@ int main(void)
         cmocka_unit_test(a_file_of_another_size_is_found),
         cmocka_unit_test(lies_of_a_file_are_found),
         cmocka_unit_test(changes_that_are_not_told_are_found),
+        cmocka_unit_test(a_changelog_that_went_with_the_main_branch_is_not_missed),
         cmocka_unit_test(a_damaged_manifest_is_found),
         cmocka_unit_test(hash_indexes_that_do_not_fit_their_keys_are_found),
         cmocka_unit_test(hashes_of_two_buckets_are_found),
