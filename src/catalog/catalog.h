@@ -14,6 +14,14 @@ void tl_catalog_close(tl_catalog *catalog);
 tl_fs *tl_catalog_fs(tl_catalog *catalog);
 const char *tl_catalog_warehouse(const tl_catalog *catalog);
 
+/** Options that the catalog was made with, `warehouse` among them: what sys.catalog_options shows. */
+tl_status tl_catalog_set_options(tl_catalog *catalog, const tl_options *options, tl_error *err);
+const tl_options *tl_catalog_options(const tl_catalog *catalog);
+/** `sys`, the database of tables about the whole catalog (table/ makes their rows): listed nowhere, and nothing in it can be changed. */
+bool tl_catalog_is_system(const char *db);
+/** Names of its tables, in order; NULL at the end. */
+extern const char *const tl_catalog_system_tables[];
+
 tl_status tl_catalog_create_database(tl_catalog *catalog, const char *db, bool if_not_exists, tl_error *err);
 tl_status tl_catalog_drop_database(tl_catalog *catalog, const char *db, bool if_exists, bool cascade, tl_error *err);
 tl_status tl_catalog_list_databases(tl_catalog *catalog, char ***names, size_t *n, tl_error *err);

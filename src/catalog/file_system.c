@@ -11,7 +11,10 @@
 struct tl_catalog {
     tl_fs *fs;
     char *warehouse; /* absolute, without a slash at the end */
+    tl_options options;
 };
+
+const char *const tl_catalog_system_tables[] = {"all_table_options", "catalog_options", "partitions", "tables", NULL};
 
 /* ---- names ---- */
 
@@ -72,6 +75,10 @@ tl_status tl_catalog_open(tl_fs *fs, const char *warehouse, tl_catalog **out, tl
         return tl_nomem(err, "catalog");
     catalog->fs = tl_fs_ref(fs);
     catalog->warehouse = TL_STEAL(path);
+    if (tl_options_set(&catalog->options, "warehouse", catalog->warehouse) != TL_OK) {
+        tl_catalog_close(catalog);
+        return tl_nomem(err, "catalog");
+    }
     *out = catalog;
     return TL_OK;
 }
@@ -81,6 +88,7 @@ void tl_catalog_close(tl_catalog *catalog)
     if (catalog == NULL)
         return;
     tl_fs_unref(catalog->fs);
+    tl_options_deinit(&catalog->options);
     tl_free(catalog->warehouse);
     tl_free(catalog);
 }
@@ -93,6 +101,32 @@ tl_fs *tl_catalog_fs(tl_catalog *catalog)
 const char *tl_catalog_warehouse(const tl_catalog *catalog)
 {
     return catalog->warehouse;
+}
+
+tl_status tl_catalog_set_options(tl_catalog *catalog, const tl_options *options, tl_error *err)
+{
+    for (size_t i = 0; i < options->count; i++) {
+        if (tl_options_set(&catalog->options, options->keys[i], options->values[i]) != TL_OK)
+            return tl_nomem(err, "catalog");
+    }
+    tl_options_remove(&catalog->options, "type"); /* chooses the kind of catalog; not its own */
+    return TL_OK;
+}
+
+const tl_options *tl_catalog_options(const tl_catalog *catalog)
+{
+    return &catalog->options;
+}
+
+bool tl_catalog_is_system(const char *db)
+{
+    return strcmp(db, "sys") == 0;
+}
+
+/* Nothing is made, renamed or dropped in the system database. */
+static tl_status refuse_system(const char *db, tl_error *err)
+{
+    return tl_catalog_is_system(db) ? tl_error_set(err, TL_E_INVALID, "database 'sys' is the system database: nothing in it can be changed") : TL_OK;
 }
 
 /* ---- what is there ---- */
@@ -193,9 +227,29 @@ tl_status tl_catalog_list_databases(tl_catalog *catalog, char ***names, size_t *
     return list_folders(catalog, catalog->warehouse, keep_database, /* cut= */ 3, names, n, err);
 }
 
+static tl_status list_system(char ***names, size_t *n, tl_error *err)
+{
+    char **out = tl_calloc(TL_ARRAY_LEN(tl_catalog_system_tables), sizeof *out);
+    if (out == NULL)
+        return tl_nomem(err, "catalog");
+    *n = 0;
+    for (const char *const *name = tl_catalog_system_tables; *name != NULL; name++) {
+        out[*n] = tl_strdup(*name);
+        if (out[*n] == NULL) {
+            tl_names_free(out, *n);
+            return tl_nomem(err, "catalog");
+        }
+        ++*n;
+    }
+    *names = out;
+    return TL_OK;
+}
+
 tl_status tl_catalog_list_tables(tl_catalog *catalog, const char *db, char ***names, size_t *n, tl_error *err)
 {
     TL_CLEANUP(tl_freep) char *path = NULL;
+    if (tl_catalog_is_system(db))
+        return list_system(names, n, err);
     TL_TRY(need_database(catalog, db, &path, err));
     return list_folders(catalog, path, keep_table, /* cut= */ 0, names, n, err);
 }
@@ -206,8 +260,7 @@ tl_status tl_catalog_create_database(tl_catalog *catalog, const char *db, bool i
 {
     TL_CLEANUP(tl_freep) char *path = NULL;
     bool there;
-    if (strcmp(db, "sys") == 0)
-        return tl_error_set(err, TL_E_INVALID, "database 'sys' is the system database");
+    TL_TRY(refuse_system(db, err));
     TL_TRY(database_path(catalog, db, &path, err));
     TL_TRY(is_folder(catalog->fs, path, &there, err));
     if (there)
@@ -221,6 +274,7 @@ tl_status tl_catalog_drop_database(tl_catalog *catalog, const char *db, bool if_
     TL_CLEANUP(tl_freep) char *path = NULL;
     char **tables = NULL;
     size_t n = 0;
+    TL_TRY(refuse_system(db, err));
     tl_status status = need_database(catalog, db, &path, err);
     if (status == TL_E_NOT_FOUND && if_exists)
         return TL_OK;
@@ -240,6 +294,7 @@ tl_status tl_catalog_create_table(tl_catalog *catalog, const char *db, const cha
     TL_CLEANUP(tl_freep) char *db_path = NULL;
     TL_CLEANUP(tl_freep) char *path = NULL;
     bool there;
+    TL_TRY(refuse_system(db, err));
     TL_TRY(need_database(catalog, db, &db_path, err));
     TL_TRY(tl_catalog_table_path(catalog, db, table, &path, err));
     TL_TRY(has_schema(catalog->fs, path, &there, err));
@@ -257,6 +312,7 @@ tl_status tl_catalog_drop_table(tl_catalog *catalog, const char *db, const char 
 {
     TL_CLEANUP(tl_freep) char *path = NULL;
     bool there;
+    TL_TRY(refuse_system(db, err));
     TL_TRY(tl_catalog_table_path(catalog, db, table, &path, err));
     TL_TRY(has_schema(catalog->fs, path, &there, err));
     if (!there)
@@ -269,6 +325,7 @@ tl_status tl_catalog_rename_table(tl_catalog *catalog, const char *db, const cha
     TL_CLEANUP(tl_freep) char *from_path = NULL;
     TL_CLEANUP(tl_freep) char *to_path = NULL;
     bool there;
+    TL_TRY(refuse_system(db, err));
     TL_TRY(tl_catalog_table_path(catalog, db, from, &from_path, err));
     TL_TRY(tl_catalog_table_path(catalog, db, to, &to_path, err));
     TL_TRY(has_schema(catalog->fs, from_path, &there, err));

@@ -530,7 +530,9 @@ tl_status tl_sql__create_catalog(tl_binder *b, const tl_ast *ast)
         return BIND_ERROR(b, ast, "catalog '%s': Paimon 'warehouse' path must be set", name);
     tl_catalog *lake;
     TL_TRY(tl_error_wrap(b->err, tl_catalog_open(b->session->fs, warehouse, &lake, b->err), "catalog '%s'", name));
-    tl_status status = tl_sql__add_catalog(b->session, name, lake, options, b->err);
+    tl_status status = tl_catalog_set_options(lake, options, b->err);
+    if (status == TL_OK)
+        status = tl_sql__add_catalog(b->session, name, lake, options, b->err);
     if (status != TL_OK)
         tl_catalog_close(lake);
     return status;

@@ -231,6 +231,8 @@ bool tl_sql__has_database(tl_sql_session *session, const tl_sql_catalog *catalog
     char **names = catalog->databases;
     size_t n = catalog->n_databases;
     *status = TL_OK;
+    if (catalog->lake != NULL && tl_catalog_is_system(db)) /* in use, though not listed */
+        return true;
     if (catalog->lake != NULL)
         *status = tl_catalog_list_databases(catalog->lake, &names, &n, err);
     bool found = false;

@@ -37,7 +37,8 @@ tl_status tl_table__split_name(const char *object, char **table, char **branch, 
 
 const char *tl_table__full_name(const tl_table *table, char out[256])
 {
-    int n = snprintf(out, 256, "%s.%s", table->db, table->name);
+    bool system = table->system != NULL && !tl_catalog_is_system(table->db);
+    int n = snprintf(out, 256, "%s.%s%s%s", table->db, table->name, system ? "$" : "", system ? table->system->name : "");
     (void)n; /* cut names are fine in a message */
     return out;
 }
@@ -94,11 +95,10 @@ static tl_status travel_schema(tl_table *table, tl_error *err)
 
 static tl_status load_schema(tl_table *table, const tl_options *dynamic, bool travel, bool forced, tl_error *err)
 {
-    char name[256];
     TL_CLEANUP(tl_table_schema_unrefp) tl_table_schema *latest = NULL;
     tl_status status = tl_schema_latest(table->fs, &table->paths, &latest, err);
     if (status == TL_E_NOT_FOUND)
-        return tl_error_set(err, TL_E_NOT_FOUND, "table %s does not exist", tl_table__full_name(table, name));
+        return tl_error_set(err, TL_E_NOT_FOUND, "table %s.%s does not exist", table->db, table->name);
     TL_TRY(status);
     if (!forced)
         TL_TRY(check_dynamic(latest, dynamic, err));
@@ -236,11 +236,32 @@ static tl_status derive_reading(tl_table *table, tl_error *err)
     return tl_system__row_type(table->system, table->schema->row_type, &table->schema->options, &table->row_type, err);
 }
 
+/* A table of the database `sys`: it has columns and nothing else. */
+static tl_status open_global(tl_table *table, const char *name, tl_error *err)
+{
+    table->system = tl_system__find_global(name);
+    if (table->system == NULL)
+        return tl_error_set(err, TL_E_NOT_FOUND, "table sys.%s does not exist", name);
+    table->db = tl_strdup("sys");
+    table->name = tl_strdup(table->system->name);
+    if (table->db == NULL || table->name == NULL)
+        return tl_nomem(err, "table");
+    TL_TRY(tl_catalog_table_path(table->catalog, table->db, table->name, &table->path, err));
+    table->paths = (tl_paths){.table = table->path, .branch = NULL};
+    TL_TRY(derive_reading(table, err));
+    const tl_table_schema columns = {.row_type = table->row_type};
+    TL_TRY(tl_table__schema_dup(&columns, &table->schema, err));
+    TL_TRY(derive_keys(table, err));
+    return derive_buckets(table, err);
+}
+
 static tl_status open_parts(tl_table *table, tl_catalog *catalog, const char *db, const char *object, const tl_options *dynamic,
                             bool streaming, bool forced, tl_error *err)
 {
     TL_CLEANUP(tl_freep) char *branch = NULL;
     TL_CLEANUP(tl_freep) char *system = NULL;
+    if (tl_catalog_is_system(db))
+        return open_global(table, object, err);
     TL_TRY(tl_table__split_name(object, &table->name, &branch, &system, err));
     table->db = tl_strdup(db);
     if (table->db == NULL)
@@ -292,7 +313,7 @@ tl_status tl_table_open(tl_catalog *catalog, const char *db, const char *name, c
 {
     TL_CLEANUP(tl_table_freep) tl_table *table = NULL;
     TL_TRY(tl_table__open_one(catalog, db, name, dynamic, &table, err));
-    if (table->config != NULL) { /* metadata is that of the table's own branch */
+    if (table->config != NULL || tl_system__is(table, "partitions")) { /* other metadata is that of the table's own branch */
         char full[256];
         TL_TRY(tl_error_wrap(err, tl_table__open_other_branch(table, dynamic, err), "table %s", tl_table__full_name(table, full)));
     }
@@ -388,7 +409,7 @@ tl_status tl_table__require_data(const tl_table *table, const char *what, tl_err
 {
     char name[256];
     if (table->system != NULL)
-        return tl_error_set(err, TL_E_INVALID, "%s$%s is a system table: cannot %s", tl_table__full_name(table, name), table->system->name,
+        return tl_error_set(err, TL_E_INVALID, "%s is a system table: cannot %s", tl_table__full_name(table, name),
                             what);
     return TL_OK;
 }

@@ -138,7 +138,7 @@ tl_status tl_table_plan(tl_table *table, const tl_scan_spec *spec, tl_splits *ou
 {
     char name[256];
     if (table->config == NULL)
-        return tl_error_set(err, TL_E_INVALID, "%s$%s has no splits", tl_table__full_name(table, name), table->system->name);
+        return tl_error_set(err, TL_E_INVALID, "%s has no splits", tl_table__full_name(table, name));
     tl_splits splits = {0};
     tl_scan_spec data_spec = *spec;
     TL_CLEANUP(tl_freep) int32_t *columns = NULL;
@@ -302,7 +302,7 @@ tl_status tl_table_read_split(tl_table *table, const tl_split *split, const tl_s
     if (split->other_branch && table->other != NULL)
         table = table->other;
     if (table->config == NULL)
-        return tl_error_set(err, TL_E_INVALID, "%s$%s has no splits", tl_table__full_name(table, name), table->system->name);
+        return tl_error_set(err, TL_E_INVALID, "%s has no splits", tl_table__full_name(table, name));
     if (!tl_table__is_audit(table))
         return tl_error_wrap(err, read_data_split(table, split, spec, /* keep_deletes= */ false, out, err), "table %s",
                              tl_table__full_name(table, name));

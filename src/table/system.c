@@ -95,6 +95,19 @@ tl_status tl_system__time(tl_builder *col, int64_t local_ms)
     return local_ms == TL_ABSENT ? tl_builder_null(col) : tl_builder_timestamp(col, local_ms, 0);
 }
 
+tl_status tl_system__built(tl_status status, tl_error *err)
+{
+    return status == TL_OK ? TL_OK : tl_nomem(err, "system table");
+}
+
+tl_status tl_system__add_buf(tl_builder *col, tl_buf *buf, tl_status status)
+{
+    if (status == TL_OK)
+        status = tl_builder_bytes(col, buf->data, buf->len);
+    tl_buf_deinit(buf);
+    return status;
+}
+
 tl_status tl_system__row_text(const tl_type *type, tl_bytes_view row, tl_buf *out, tl_error *err)
 {
     TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
@@ -172,7 +185,7 @@ tl_status tl_system__read(tl_table *table, const tl_scan_spec *spec, tl_reader *
         tl_batch_free(batch);
         batch = cut;
     }
-    TL_TRY(tl_error_wrap(err, status, "table %s$%s", tl_table__full_name(table, name), table->system->name));
+    TL_TRY(tl_error_wrap(err, status, "table %s", tl_table__full_name(table, name)));
     tl_batch **one = tl_alloc(sizeof *one);
     if (one == NULL) {
         tl_batch_free(batch);

@@ -1,6 +1,6 @@
 /*
- * System tables about a snapshot's files: $files, $file_key_ranges, $manifests, $partitions, $buckets, $table_indexes. Source:
- * format reference §19; Java: FilesTable, FileKeyRangesTable, ManifestsTable, PartitionsTable, BucketsTable.
+ * System tables about a snapshot's files: $files, $file_key_ranges, $manifests, $table_indexes. Source:
+ * format reference §19; Java: FilesTable, FileKeyRangesTable, ManifestsTable, TableIndexesTable.
  *
  * They read metadata only and so need no configuration of buckets: they work on tables whose data cannot be read here.
  */
@@ -8,13 +8,7 @@
 
 #include <stdlib.h>
 
-static tl_status built(tl_status status, tl_error *err)
-{
-    return status == TL_OK ? TL_OK : tl_nomem(err, "system table");
-}
-
-/* The snapshot that this handle reads: the one travelled to, or the latest. NULL: none. */
-static tl_status read_snapshot(tl_table *table, tl_snapshot **out, tl_error *err)
+tl_status tl_system__read_snapshot(tl_table *table, tl_snapshot **out, tl_error *err)
 {
     tl_read_point point;
     TL_TRY(tl_table__read_point(table, &point, err));
@@ -23,15 +17,7 @@ static tl_status read_snapshot(tl_table *table, tl_snapshot **out, tl_error *err
     return TL_OK;
 }
 
-static tl_status add_buf(tl_builder *col, tl_buf *buf, tl_status status)
-{
-    if (status == TL_OK)
-        status = tl_builder_bytes(col, buf->data, buf->len);
-    tl_buf_deinit(buf);
-    return status;
-}
-
-static tl_status add_row_text(tl_builder *col, const tl_type *type, tl_bytes row, tl_error *err)
+tl_status tl_system__add_row(tl_builder *col, const tl_type *type, tl_bytes row, tl_error *err)
 {
     tl_buf text = {0};
     tl_status status = tl_system__row_text(type, tl_bytes_view_of(row), &text, err);
@@ -39,7 +25,7 @@ static tl_status add_row_text(tl_builder *col, const tl_type *type, tl_bytes row
         tl_buf_deinit(&text);
         return status;
     }
-    return built(add_buf(col, &text, TL_OK), err);
+    return tl_system__built(tl_system__add_buf(col, &text, TL_OK), err);
 }
 
 /* ---- files ---- */
@@ -91,7 +77,7 @@ static tl_status add_key(tl_table *table, tl_builder *col, const tl_data_file *f
         return tl_nomem(err, "keys");
     int32_t n = tl_table_schema_trimmed_keys(schema, idx);
     if (n == 0 || key.len < 4 || (key.data[0] | key.data[1] | key.data[2] | key.data[3]) == 0)
-        return built(tl_builder_null(col), err);
+        return tl_system__built(tl_builder_null(col), err);
     const tl_type *type = NULL;
     TL_CLEANUP(tl_batch_freep) tl_batch *row = NULL;
     TL_TRY(tl_type_project(schema->row_type, idx, n, &type, err));
@@ -108,7 +94,7 @@ static tl_status add_key(tl_table *table, tl_builder *col, const tl_data_file *f
     }
     if (status == TL_OK)
         status = tl_buf_append_byte(&text, ']');
-    return built(add_buf(col, &text, status), err);
+    return tl_system__built(tl_system__add_buf(col, &text, status), err);
 }
 
 typedef struct named {
@@ -144,7 +130,7 @@ static tl_status add_stats(const named *order, int32_t n, const tl_col_bounds *b
     }
     if (status == TL_OK)
         status = tl_buf_append_byte(&text, '}');
-    return add_buf(col, &text, status);
+    return tl_system__add_buf(col, &text, status);
 }
 
 static tl_status add_all_stats(tl_table *table, const tl_data_file *file, tl_builder *const *cols, tl_error *err)
@@ -168,7 +154,7 @@ static tl_status add_all_stats(tl_table *table, const tl_data_file *file, tl_bui
     tl_bounds decoded = {0};
     tl_status status = tl_stats_map_bounds(map, file, TL_STATS_TO_SHOW, &decoded, bounds, err);
     for (int part = STATS_NULLS; status == TL_OK && part <= STATS_MAX; part++)
-        status = built(add_stats(order, n, bounds, (stats_part)part, cols[part]), err);
+        status = tl_system__built(add_stats(order, n, bounds, (stats_part)part, cols[part]), err);
     tl_bounds_deinit(&decoded);
     return status;
 }
@@ -187,7 +173,7 @@ static tl_status common_columns(tl_table *table, const tl_manifest_entry *e, tl_
 {
     TL_CLEANUP(tl_freep) char *path = NULL;
     const tl_data_file *f = e->file;
-    TL_TRY(add_row_text(c[0], table->partition_type, e->partition, err));
+    TL_TRY(tl_system__add_row(c[0], table->partition_type, e->partition, err));
     TL_TRY(file_path(table, e, &path, err));
     tl_status status = tl_builder_int(c[1], e->bucket);
     if (status == TL_OK)
@@ -197,7 +183,7 @@ static tl_status common_columns(tl_table *table, const tl_manifest_entry *e, tl_
     const int64_t numbers[4] = {f->schema_id, f->level, f->rows, f->bytes};
     for (int i = 0; status == TL_OK && i < 4; i++)
         status = tl_builder_int(c[4 + i], numbers[i]);
-    TL_TRY(built(status, err));
+    TL_TRY(tl_system__built(status, err));
     TL_TRY(add_key(table, c[8], f, f->min_key, err));
     return add_key(table, c[9], f, f->max_key, err);
 }
@@ -220,13 +206,13 @@ static tl_status file_row(tl_table *table, const tl_manifest_entry *e, tl_builde
         status = tl_system__long(c[18], f->first_row_id);
     if (status == TL_OK)
         status = add_names(c[19], f->write_cols, f->n_write_cols);
-    return built(status, err);
+    return tl_system__built(status, err);
 }
 
 static tl_status key_range_row(tl_table *table, const tl_manifest_entry *e, tl_builder *const *c, tl_error *err)
 {
     TL_TRY(common_columns(table, e, c, err));
-    return built(tl_system__long(c[10], e->file->first_row_id), err);
+    return tl_system__built(tl_system__long(c[10], e->file->first_row_id), err);
 }
 
 typedef tl_status (*entry_row)(tl_table *table, const tl_manifest_entry *e, tl_builder *const *c, tl_error *err);
@@ -234,12 +220,13 @@ typedef tl_status (*entry_row)(tl_table *table, const tl_manifest_entry *e, tl_b
 static tl_status live_files(tl_table *table, tl_builder *const *cols, entry_row row, tl_error *err)
 {
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
-    TL_TRY(read_snapshot(table, &snap, err));
+    TL_TRY(tl_system__read_snapshot(table, &snap, err));
     if (snap == NULL)
         return TL_OK;
     tl_entries entries = {0};
     tl_scan scan;
     tl_scan_init(&scan, TL_SCAN_ALL, snap);
+    scan.real_buckets_only = table->bucket_mode == TL_BUCKETS_POSTPONE; /* as a batch read */
     tl_status status = tl_table__scan(table, &scan, &entries, err);
     for (size_t i = 0; status == TL_OK && i < entries.n; i++)
         status = row(table, &entries.items[i], cols, err);
@@ -265,19 +252,19 @@ static tl_status manifest_row(tl_table *table, const tl_manifest_meta *m, tl_bui
     tl_status status = tl_system__str(c[0], m->name);
     for (int i = 0; status == TL_OK && i < 4; i++)
         status = tl_builder_int(c[1 + i], numbers[i]);
-    TL_TRY(built(status, err));
-    TL_TRY(add_row_text(c[5], table->partition_type, m->partition_stats.min, err));
-    TL_TRY(add_row_text(c[6], table->partition_type, m->partition_stats.max, err));
+    TL_TRY(tl_system__built(status, err));
+    TL_TRY(tl_system__add_row(c[5], table->partition_type, m->partition_stats.min, err));
+    TL_TRY(tl_system__add_row(c[6], table->partition_type, m->partition_stats.max, err));
     status = tl_system__long(c[7], m->min_row_id);
     if (status == TL_OK)
         status = tl_system__long(c[8], m->max_row_id);
-    return built(status, err);
+    return tl_system__built(status, err);
 }
 
 tl_status tl_system__manifests(tl_table *table, tl_builder *const *cols, tl_error *err)
 {
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
-    TL_TRY(read_snapshot(table, &snap, err));
+    TL_TRY(tl_system__read_snapshot(table, &snap, err));
     if (snap == NULL)
         return TL_OK;
     tl_manifest_list list = {0};
@@ -288,146 +275,6 @@ tl_status tl_system__manifests(tl_table *table, tl_builder *const *cols, tl_erro
         status = manifest_row(table, &list.items[i], cols, err);
     tl_manifest_list_deinit(&list);
     return status;
-}
-
-/* ---- partitions and buckets: sums over all entries, deleted ones taken off ---- */
-
-typedef struct sum {
-    tl_bytes partition;
-    int32_t bucket;
-    int64_t rows, bytes, files;
-    int64_t last_ms; /* newest creation time, also of files that are gone; TL_ABSENT: unknown */
-} sum;
-
-static tl_status add_up(tl_table *table, bool by_bucket, sum **out, size_t *n, tl_entries *entries, tl_error *err)
-{
-    TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
-    TL_TRY(read_snapshot(table, &snap, err));
-    if (snap == NULL)
-        return TL_OK;
-    tl_manifest_list list = {0};
-    tl_status status = tl_table__manifests(table, snap, TL_SCAN_ALL, &list, err);
-    for (size_t i = 0; status == TL_OK && i < list.n; i++)
-        status = tl_manifest_read(table->fs, &table->paths, list.items[i].name, list.items[i].bytes, NULL, NULL, entries, err);
-    tl_manifest_list_deinit(&list);
-    if (status == TL_OK)
-        status = tl_entries_sort_buckets(entries, err);
-    *out = tl_calloc(entries->n + 1, sizeof **out);
-    if (status == TL_OK && *out == NULL)
-        status = tl_nomem(err, "system table");
-    for (size_t i = 0; status == TL_OK && i < entries->n; i++) {
-        const tl_manifest_entry *e = &entries->items[i];
-        sum *s = *n == 0 ? NULL : &(*out)[*n - 1];
-        if (s == NULL || !tl_bytes_equal(tl_bytes_view_of(s->partition), tl_bytes_view_of(e->partition)) || (by_bucket && s->bucket != e->bucket)) {
-            s = &(*out)[(*n)++];
-            *s = (sum){.partition = e->partition, .bucket = e->bucket, .last_ms = TL_ABSENT};
-        }
-        int64_t sign = e->kind == TL_ENTRY_ADD ? 1 : -1;
-        s->rows += sign * e->file->rows;
-        s->bytes += sign * e->file->bytes;
-        s->files += sign;
-        s->last_ms = TL_MAX(s->last_ms, e->file->creation_time_ms);
-    }
-    return status;
-}
-
-static tl_status add_sums(const sum *s, tl_builder *const *c)
-{
-    TL_TRY(tl_builder_int(c[0], s->rows));
-    TL_TRY(tl_builder_int(c[1], s->bytes));
-    TL_TRY(tl_builder_int(c[2], s->files));
-    return tl_system__time(c[3], s->last_ms);
-}
-
-static bool is_blank(const tl_column *col)
-{
-    if (col->phys != TL_PHYS_BYTES || (col->type->kind != TL_CHAR && col->type->kind != TL_VARCHAR))
-        return false;
-    tl_bytes_view text = tl_col_bytes(col, 0);
-    for (size_t i = 0; i < text.len; i++) {
-        if (text.data[i] > ' ')
-            return false;
-    }
-    return true;
-}
-
-/* "a=1/b=x", unescaped; null and blank values under the default name. */
-static tl_status add_partition_name(tl_table *table, tl_bytes partition, tl_builder *col, tl_error *err)
-{
-    TL_CLEANUP(tl_batch_freep) tl_batch *row = NULL;
-    TL_TRY(tl_binary_row_decode(tl_bytes_view_of(partition), table->partition_type, true, &row, err));
-    const char *default_name = tl_table__option_or_default(&table->schema->options, "partition.default-name");
-    tl_buf text = {0};
-    tl_status status = TL_OK;
-    for (int32_t i = 0; status == TL_OK && i < row->n_cols; i++) {
-        status = tl_buf_appendf(&text, "%s%s=", i > 0 ? "/" : "", table->partition_type->fields[i].name);
-        if (status != TL_OK)
-            break;
-        bool missing = tl_col_is_null(row->cols[i], 0) || is_blank(row->cols[i]);
-        status = missing ? tl_buf_append_str(&text, default_name) : tl_text_append_cast(&text, row->cols[i], 0);
-    }
-    return built(add_buf(col, &text, status), err);
-}
-
-static tl_status partition_row(tl_table *table, const sum *s, tl_builder *const *c, tl_error *err)
-{
-    TL_TRY(add_partition_name(table, s->partition, c[0], err));
-    tl_status status = add_sums(s, c + 1);
-    for (int i = 5; status == TL_OK && i < 9; i++)
-        status = tl_builder_null(c[i]);
-    return built(status, err);
-}
-
-static tl_status bucket_row(tl_table *table, const sum *s, tl_builder *const *c, tl_error *err)
-{
-    TL_TRY(add_row_text(c[0], table->partition_type, s->partition, err));
-    TL_TRY(built(tl_builder_int(c[1], s->bucket), err));
-    return built(add_sums(s, c + 2), err);
-}
-
-static tl_status sums(tl_table *table, bool by_bucket, tl_builder *const *cols, tl_error *err)
-{
-    tl_entries entries = {0};
-    sum *items = NULL;
-    size_t n = 0;
-    tl_status status = add_up(table, by_bucket, &items, &n, &entries, err);
-    for (size_t i = 0; status == TL_OK && i < n; i++) {
-        if (items[i].files > 0)
-            status = by_bucket ? bucket_row(table, &items[i], cols, err) : partition_row(table, &items[i], cols, err);
-    }
-    tl_free(items);
-    tl_entries_deinit(&entries);
-    return status;
-}
-
-/*
- * The reference lists partitions by their folders' names and reads the values back from them, which it cannot for times in the
- * legacy form. The same rows are refused here, so that no two engines show the table differently.
- */
-static tl_status check_names_readable(const tl_table *table, tl_error *err)
-{
-    if (!tl_table__option_bool(&table->schema->options, "partition.legacy-name"))
-        return TL_OK;
-    for (int32_t i = 0; i < table->n_partition; i++) {
-        const tl_field *f = &table->partition_type->fields[i];
-        if (f->type->kind == TL_TIMESTAMP || f->type->kind == TL_TIMESTAMP_LTZ)
-            return tl_error_set(err, TL_E_UNSUPPORTED,
-                                "partition column '%s' is a timestamp, which cannot be read back from a folder's name in the legacy form "
-                                "(partition.legacy-name); see $files or $buckets",
-                                f->name);
-    }
-    return TL_OK;
-}
-
-tl_status tl_system__partitions(tl_table *table, tl_builder *const *cols, tl_error *err)
-{
-    TL_TRY(check_names_readable(table, err));
-    return sums(table, /* by_bucket= */ false, cols, err);
-}
-
-tl_status tl_system__buckets(tl_table *table, tl_builder *const *cols, tl_error *err)
-{
-    return sums(table, /* by_bucket= */ true, cols, err);
 }
 
 /* ---- index files ---- */
@@ -452,19 +299,19 @@ static tl_status add_ranges(tl_builder *list, const tl_index_file *file)
 static tl_status index_row(tl_table *table, const tl_index_entry *e, tl_builder *const *c, tl_error *err)
 {
     const tl_index_file *f = e->file;
-    TL_TRY(add_row_text(c[0], table->partition_type, e->partition, err));
-    TL_TRY(built(tl_builder_int(c[1], e->bucket), err));
-    TL_TRY(built(tl_builder_bytes(c[2], f->type, strlen(f->type)), err));
-    TL_TRY(built(tl_builder_bytes(c[3], f->name, strlen(f->name)), err));
-    TL_TRY(built(tl_builder_int(c[4], f->bytes), err));
-    TL_TRY(built(tl_builder_int(c[5], f->rows), err));
-    return built(add_ranges(c[6], f), err);
+    TL_TRY(tl_system__add_row(c[0], table->partition_type, e->partition, err));
+    TL_TRY(tl_system__built(tl_builder_int(c[1], e->bucket), err));
+    TL_TRY(tl_system__built(tl_builder_bytes(c[2], f->type, strlen(f->type)), err));
+    TL_TRY(tl_system__built(tl_builder_bytes(c[3], f->name, strlen(f->name)), err));
+    TL_TRY(tl_system__built(tl_builder_int(c[4], f->bytes), err));
+    TL_TRY(tl_system__built(tl_builder_int(c[5], f->rows), err));
+    return tl_system__built(add_ranges(c[6], f), err);
 }
 
 tl_status tl_system__table_indexes(tl_table *table, tl_builder *const *cols, tl_error *err)
 {
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
-    TL_TRY(read_snapshot(table, &snap, err));
+    TL_TRY(tl_system__read_snapshot(table, &snap, err));
     tl_index_entries indexes = {0};
     tl_status status = tl_indexes__read(table, snap, &indexes, err);
     for (size_t i = 0; status == TL_OK && i < indexes.n; i++)

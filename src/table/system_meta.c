@@ -8,11 +8,6 @@
 
 #include "base/json.h"
 
-static tl_status built(tl_status status, tl_error *err)
-{
-    return status == TL_OK ? TL_OK : tl_nomem(err, "system table");
-}
-
 /* ---- snapshots ---- */
 
 static tl_status snapshot_row(tl_builder *const *c, const tl_snapshot *s)
@@ -45,7 +40,7 @@ tl_status tl_system__snapshots(tl_table *table, tl_builder *const *cols, tl_erro
         if (status == TL_E_NOT_FOUND) /* expired meanwhile */
             status = TL_OK;
         else if (status == TL_OK)
-            status = built(snapshot_row(cols, snap), err);
+            status = tl_system__built(snapshot_row(cols, snap), err);
     }
     tl_free(ids);
     return status;
@@ -120,7 +115,7 @@ tl_status tl_system__schemas(tl_table *table, tl_builder *const *cols, tl_error 
         TL_CLEANUP(tl_table_schema_unrefp) tl_table_schema *schema = NULL;
         status = tl_schema_read(table->fs, &table->paths, ids[i], &schema, err);
         if (status == TL_OK)
-            status = built(schema_row(cols, schema), err);
+            status = tl_system__built(schema_row(cols, schema), err);
     }
     tl_free(ids);
     return status;
@@ -133,8 +128,8 @@ tl_status tl_system__options(tl_table *table, tl_builder *const *cols, tl_error 
     TL_CLEANUP(tl_table_schema_unrefp) tl_table_schema *schema = NULL;
     TL_TRY(tl_table__latest_schema(table, &schema, err));
     for (size_t i = 0; i < schema->options.count; i++) {
-        TL_TRY(built(tl_system__str(cols[0], schema->options.keys[i]), err));
-        TL_TRY(built(tl_system__str(cols[1], schema->options.values[i]), err));
+        TL_TRY(tl_system__built(tl_system__str(cols[0], schema->options.keys[i]), err));
+        TL_TRY(tl_system__built(tl_system__str(cols[1], schema->options.values[i]), err));
     }
     return TL_OK;
 }
@@ -188,7 +183,7 @@ tl_status tl_system__tags(tl_table *table, tl_builder *const *cols, tl_error *er
         if (status == TL_E_NOT_FOUND) /* deleted meanwhile */
             status = TL_OK;
         else if (status == TL_OK)
-            status = built(tag_row(cols, names[i], snap), err);
+            status = tl_system__built(tag_row(cols, names[i], snap), err);
     }
     tl_names_free(names, n);
     return status;
@@ -211,7 +206,7 @@ tl_status tl_system__branches(tl_table *table, tl_builder *const *cols, tl_error
         status = tl_system__str(cols[0], entries[i].name + 7);
         if (status == TL_OK)
             status = tl_system__time(cols[1], tl_to_local_ms(entries[i].stat.mtime_ms));
-        status = built(status, err);
+        status = tl_system__built(status, err);
     }
     tl_dir_free(entries, n);
     return status;
@@ -227,7 +222,7 @@ tl_status tl_system__consumers(tl_table *table, tl_builder *const *cols, tl_erro
         status = tl_system__str(cols[0], consumers[i].id);
         if (status == TL_OK)
             status = tl_system__long(cols[1], consumers[i].next_snapshot);
-        status = built(status, err);
+        status = tl_system__built(status, err);
     }
     tl_consumers_free(consumers, n);
     return status;
@@ -308,7 +303,7 @@ tl_status tl_system__statistics(tl_table *table, tl_builder *const *cols, tl_err
     TL_TRY(tl_fs_read_all(table->fs, path, INT64_C(64) << 20, &text, err));
     tl_status status = tl_error_wrap(err, tl_json_parse(&arena, tl_bytes_view_of(text), &json, err), "statistics '%s'", snap->statistics);
     if (status == TL_OK)
-        status = built(statistics_row(cols, json), err);
+        status = tl_system__built(statistics_row(cols, json), err);
     tl_arena_deinit(&arena);
     tl_bytes_deinit(&text);
     return status;
@@ -357,7 +352,7 @@ tl_status tl_system__aggregation_fields(tl_table *table, tl_builder *const *cols
             status = field_options(&schema->options, f->name, /* values= */ false, cols[3]);
         if (status == TL_OK)
             status = tl_system__str(cols[4], f->description);
-        TL_TRY(built(status, err));
+        TL_TRY(tl_system__built(status, err));
     }
     return TL_OK;
 }

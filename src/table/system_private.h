@@ -20,6 +20,39 @@ tl_status tl_system__partitions(tl_table *table, tl_builder *const *cols, tl_err
 tl_status tl_system__buckets(tl_table *table, tl_builder *const *cols, tl_error *err);
 tl_status tl_system__table_indexes(tl_table *table, tl_builder *const *cols, tl_error *err);
 
+/* One function a global table of `sys`; the handle stands for the catalog. */
+tl_status tl_system__all_tables(tl_table *table, tl_builder *const *cols, tl_error *err);
+tl_status tl_system__all_partitions(tl_table *table, tl_builder *const *cols, tl_error *err);
+tl_status tl_system__all_table_options(tl_table *table, tl_builder *const *cols, tl_error *err);
+tl_status tl_system__catalog_options(tl_table *table, tl_builder *const *cols, tl_error *err);
+
+/** What a partition holds. */
+typedef struct tl_partition_sum {
+    char *name; /* "a=1/b=x" */
+    int64_t rows, bytes, files;
+    int64_t last_ms; /* newest creation time, local; TL_ABSENT: unknown */
+    bool second;     /* of the second of two branches */
+} tl_partition_sum;
+
+typedef struct tl_partition_sums {
+    tl_partition_sum *items;
+    size_t n;
+    bool second; /* private: what is added next */
+} tl_partition_sums;
+
+/** Partitions of the snapshot that is read, ordered by name; of both branches where the table reads two. `folders`: values as folders
+ * are named by them (not escaped), else cast to strings. */
+tl_status tl_system__partition_sums(tl_table *table, bool folders, tl_partition_sums *out, tl_error *err);
+void tl_partition_sums_deinit(tl_partition_sums *s);
+
+/** The snapshot that this handle reads: the one travelled to, or the latest. NULL: none. */
+tl_status tl_system__read_snapshot(tl_table *table, tl_snapshot **out, tl_error *err);
+/** Out of memory is the only thing that can go wrong with a builder. */
+tl_status tl_system__built(tl_status status, tl_error *err);
+/** The buffer's text as a value, unless status says that it is not whole; the buffer is deinitialised. */
+tl_status tl_system__add_buf(tl_builder *col, tl_buf *buf, tl_status status);
+/** tl_system__row_text() as a value. */
+tl_status tl_system__add_row(tl_builder *col, const tl_type *type, tl_bytes row, tl_error *err);
 /* Append one value: NULL pointers and TL_ABSENT are NULL. Times are local wall clocks as milliseconds. TL_E_NOMEM without message. */
 tl_status tl_system__str(tl_builder *col, const char *text);
 tl_status tl_system__long(tl_builder *col, int64_t v);

@@ -30,6 +30,7 @@ typedef struct tl_system_table {
 } tl_system_table;
 
 const tl_system_table *tl_system__find(const char *name);
+const tl_system_table *tl_system__find_global(const char *name); /* of the database `sys` */
 tl_status tl_system__read(tl_table *table, const tl_scan_spec *spec, tl_reader **out, tl_error *err);
 /** Row type of audit_log and binlog over the data table's. */
 tl_status tl_system__row_type(const tl_system_table *system, const tl_type *data_type, const tl_options *opts, const tl_type **out, tl_error *err);
