@@ -435,14 +435,14 @@ static void lookup(void)
 /* A whole process for one row, or for the number of rows. */
 static void first(void)
 {
-    static const char *const count_columns[] = {"order_id"}, *const row_columns[] = {"order_id", "city", "status"};
+    static const char *const no_columns[] = {NULL}, *const row_columns[] = {"order_id", "city", "status"};
     int count = strcmp(arg("what", "row"), "count") == 0;
     tidelake_lake *lake = open_lake();
     tidelake_table *table;
     tidelake_rows *rows;
     tidelake_read_options options = TIDELAKE_READ_INIT;
-    options.columns = count ? count_columns : row_columns;
-    options.n_columns = count ? 1 : 3;
+    options.columns = count ? no_columns : row_columns;
+    options.n_columns = count ? 0 : 3;
     options.limit = count ? -1 : 1;
     sums s = {0};
     check(tidelake_table_open(lake, table_name(""), NULL, 0, &table, &err));

@@ -84,7 +84,7 @@ TIDELAKE_API tl_status tidelake_table_schema_json(tidelake_table *table, char **
 typedef struct tidelake_read_options {
     size_t struct_bytes;
     const char *const *columns; /* names in output order; NULL: all */
-    size_t n_columns;
+    size_t n_columns;           /* 0 with `columns` set: none, rows are only counted (from the manifests where those know) */
     const char *where;  /* filter as JSON: ["=","col",v], ["and",e,…], … (docs/text-forms.md); NULL: none */
     int64_t limit;      /* < 0: none */
     int kinds;          /* tell each row's kind (deletes are kept where the read gives them) */

@@ -389,6 +389,9 @@ bool tl_exec__needs_engine(const tl_plan *plan)
     case TL_PLAN_SORT:
         needs = plan->n_sort > 0;
         break;
+    case TL_PLAN_AGGREGATE:
+        needs = !tl_exec__is_count(plan);
+        break;
     default:
         return true;
     }
@@ -410,6 +413,8 @@ tl_status tl_exec__open(tl_sql_session *session, const tl_sql_env *env, const tl
         return open_union(session, env, plan, out, err);
     case TL_PLAN_SORT:
         return open_limit(session, env, plan, out, err);
+    case TL_PLAN_AGGREGATE:
+        return tl_exec__open_count(session, env, plan, out, err);
     case TL_PLAN_UNNEST:
     case TL_PLAN_WINDOW:
         return tl_exec__open_expander(session, env, plan, out, err);

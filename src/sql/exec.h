@@ -8,6 +8,9 @@
 tl_status tl_exec__open(tl_sql_session *session, const tl_sql_env *env, const tl_plan *plan, tl_reader **out, tl_error *err);
 /** UNNEST and WINDOW. */
 tl_status tl_exec__open_expander(tl_sql_session *session, const tl_sql_env *env, const tl_plan *plan, tl_reader **out, tl_error *err);
+/** AGGREGATE nodes that only count all rows: whether it is one, and its one row. */
+bool tl_exec__is_count(const tl_plan *plan);
+tl_status tl_exec__open_count(tl_sql_session *session, const tl_sql_env *env, const tl_plan *plan, tl_reader **out, tl_error *err);
 /** Whether a node needs the embedded engine. */
 bool tl_exec__needs_engine(const tl_plan *plan);
 /** Run a SINK node to its end. */

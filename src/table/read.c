@@ -241,7 +241,7 @@ static tl_status only_adds(tl_reader *changes, tl_reader **out, tl_error *err)
 /* ---- reading splits ---- */
 
 /* A file whose number of deletes is not known (written by an old release) may hold some: it is merged, which drops them. */
-static bool can_read_raw(const tl_split *split)
+bool tl_table__reads_raw(const tl_split *split)
 {
     for (size_t i = 0; i < split->files.n; i++) {
         if (split->files.items[i]->delete_rows == TL_ABSENT)
@@ -291,7 +291,7 @@ static tl_status read_data_split(tl_table *table, const tl_split *split, const t
         return tl_table__read_changes(table, split, &read, out, err);
     if (split->streaming || table->n_keys == 0)
         return tl_files_read(table->config, partition, split->bucket, split->files.items, split->files.n, &read, out, err);
-    if (can_read_raw(split) && !keep_deletes)
+    if (tl_table__reads_raw(split) && !keep_deletes)
         read.with_kinds = false; /* as in the reference: what needs no merging is all +I, whatever kind was written */
     return tl_bucket_read(table->config, partition, split->bucket, split->files.items, split->files.n, &read, out, err);
 }
@@ -328,6 +328,8 @@ typedef struct read_ctx {
 static tl_status open_split(void *ctx, size_t i, tl_reader **out, tl_error *err)
 {
     read_ctx *read = ctx;
+    if (read->spec.columns != NULL && read->spec.n_columns == 0)
+        return tl_table__count_split(read->table, &read->splits.items[i], &read->spec, out, err);
     return tl_table_read_split(read->table, &read->splits.items[i], &read->spec, out, err);
 }
 
@@ -349,9 +351,11 @@ static tl_status make_read_ctx(tl_table *table, const tl_scan_spec *spec, read_c
     read->spec = *spec;
     tl_status status = TL_OK;
     if (spec->columns != NULL) {
-        read->columns = tl_memdup(spec->columns, (size_t)spec->n_columns * sizeof *spec->columns);
+        read->columns = tl_alloc((size_t)(spec->n_columns + 1) * sizeof *read->columns);
         if (read->columns == NULL)
             status = tl_nomem(err, "read");
+        else if (spec->n_columns > 0)
+            memcpy(read->columns, spec->columns, (size_t)spec->n_columns * sizeof *read->columns);
         read->spec.columns = read->columns;
     }
     if (status == TL_OK && spec->predicate != NULL) {

@@ -85,7 +85,7 @@ tl_status tl_table_alter(tl_catalog *catalog, const char *db, const char *name, 
 /* ---- batch scan ---- */
 
 typedef struct tl_scan_spec {
-    const int32_t *columns; /* indices into tl_table_row_type(), in output order; NULL: all */
+    const int32_t *columns; /* indices into tl_table_row_type(), in output order; NULL: all. None (0 of them): rows are only counted */
     int32_t n_columns;
     const tl_predicate *predicate; /* bound to tl_table_row_type(); pushed down and applied to the rows */
     int64_t limit;                 /* < 0: none */

@@ -99,6 +99,10 @@ tl_status tl_table__open_one(tl_catalog *catalog, const char *db, const char *na
 tl_status tl_table__open_other_branch(tl_table *table, const tl_options *dynamic, tl_error *err);
 /** Splits of the table's own branch (read.c), and of both. */
 tl_status tl_table__plan_one(tl_table *table, const tl_predicate *pred, tl_pool *pool, tl_splits *out, tl_error *err);
+/** Whether its files are read one after the other as they are, each row once. */
+bool tl_table__reads_raw(const tl_split *split);
+/** Reader of a split for a scan without columns: batches that have rows and nothing else. */
+tl_status tl_table__count_split(tl_table *table, const tl_split *split, const tl_scan_spec *spec, tl_reader **out, tl_error *err);
 tl_status tl_table__plan_both(tl_table *table, const tl_predicate *pred, tl_pool *pool, tl_splits *out, tl_error *err);
 /** "DB.NAME" for messages. */
 const char *tl_table__full_name(const tl_table *table, char out[256]);

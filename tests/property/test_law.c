@@ -438,14 +438,21 @@ static verdict check_one_read(way *w)
         assert_int_equal(tl_pool_create(2, &pool, NULL), TL_OK);
     tl_predicate *pred = random_predicate(w, 2);
     tl_scan_spec whole = {.limit = -1}, part = {.columns = columns, .n_columns = n_columns, .predicate = pred, .limit = -1, .pool = pool};
-    char *want = NULL, *got = NULL, *few = NULL;
-    int64_t n_want = 0, n_got = 0, n_few = 0;
+    char *want = NULL, *got = NULL, *few = NULL, *none = NULL;
+    int64_t n_want = 0, n_got = 0, n_few = 0, n_counted = 0;
     verdict v = gather_lines(w, &whole, pred, columns, n_columns, &want, &n_want);
     if (v == NULL)
         v = gather_lines(w, &part, NULL, NULL, n_columns, &got, &n_got);
     if (v == NULL && (n_want != n_got || strcmp(want, got) != 0))
         v = wrong("a filter (op %d on column %d) and %d columns give\n%sbut of the whole\n%s", pred == NULL ? -1 : (int)pred->op,
                   pred == NULL ? -1 : pred->column, n_columns, got, want);
+    part.n_columns = 0;
+    if (v == NULL)
+        v = gather_lines(w, &part, NULL, NULL, 0, &none, &n_counted);
+    if (v == NULL && n_counted != n_want)
+        v = wrong("a filter (op %d on column %d) counts %lld of %lld rows", pred == NULL ? -1 : (int)pred->op,
+                  pred == NULL ? -1 : pred->column, (long long)n_counted, (long long)n_want);
+    part.n_columns = n_columns;
     part.limit = (int64_t)below(&w->rng, 5);
     if (v == NULL)
         v = gather_lines(w, &part, NULL, NULL, n_columns, &few, &n_few);
@@ -455,6 +462,7 @@ static verdict check_one_read(way *w)
     free(want);
     free(got);
     free(few);
+    free(none);
     tl_predicate_free(pred);
     tl_pool_free(pool);
     return v;
