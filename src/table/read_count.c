@@ -70,9 +70,14 @@ static bool is_of_partition(const tl_table *table, const tl_predicate *pred)
 /* Rows of the split after all merging and deleting; -1 if only reading tells. */
 static int64_t known_rows(const tl_table *table, const tl_split *split, const tl_scan_spec *spec)
 {
-    if (split->kind != TL_SPLIT_DATA || split->streaming || spec->with_kinds || table->config->data_evolution || tl_table__is_audit(table))
+    const tl_lsm_config *config = table->config;
+    if (split->kind != TL_SPLIT_DATA || split->streaming || spec->with_kinds || config->data_evolution || tl_table__is_audit(table))
         return -1;
-    if ((table->n_keys > 0 && !tl_table__reads_raw(split)) || (spec->predicate != NULL && !is_of_partition(table, spec->predicate)))
+    if (config->ignore_corrupt_files || config->ignore_lost_files) /* what cannot be read does not count */
+        return -1;
+    if (table->n_keys > 0 && !tl_table__reads_raw(split))
+        return -1;
+    if (spec->predicate != NULL && !is_of_partition(table, spec->predicate))
         return -1;
     int64_t n = 0;
     for (size_t i = 0; i < split->files.n; i++) {
