@@ -112,10 +112,19 @@ static tl_status end_stretch(tl_fsck__check *c, stretch *s, tl_error *err)
     return TL_OK;
 }
 
+/* Neither the rows of an overwrite are told nor what its own commit compacted of them, in a snapshot of the same user and number. */
+static bool is_overwrite(const tl_snapshot *before, const tl_snapshot *snap)
+{
+    bool same_commit = before != NULL && before->commit_kind == TL_COMMIT_OVERWRITE && snap->commit_kind == TL_COMMIT_COMPACT &&
+                       before->id + 1 == snap->id && before->commit_identifier == snap->commit_identifier && before->commit_user != NULL &&
+                       snap->commit_user != NULL && strcmp(before->commit_user, snap->commit_user) == 0;
+    return snap->commit_kind == TL_COMMIT_OVERWRITE || (same_commit && snap->changelog_manifest_list == NULL);
+}
+
 static tl_status follow(tl_fsck__check *c, stretch *s, tl_snapshot *snap_take, tl_error *err)
 {
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = snap_take;
-    bool goes_on = s->last != NULL && s->last->id + 1 == snap->id && s->schema_id == snap->schema_id && snap->commit_kind != TL_COMMIT_OVERWRITE;
+    bool goes_on = s->last != NULL && s->last->id + 1 == snap->id && s->schema_id == snap->schema_id && !is_overwrite(s->last, snap);
     if (!goes_on) {
         TL_TRY(end_stretch(c, s, err));
         s->first = snap->id;

@@ -206,6 +206,32 @@ static void changes_that_are_not_told_are_found(void **state)
     }
 }
 
+/* As the reference does: the compaction of an overwrite is a snapshot of its own, and tells as little as the overwrite. */
+static void what_an_overwrite_compacts_is_not_missed_in_the_changelog(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"bucket=1,changelog-producer=lookup", "bucket=1,changelog-producer=full-compaction",
+                                          "bucket=1,changelog-producer=lookup,deletion-vectors.enabled=true"};
+    for (size_t i = 0; i < TL_ARRAY_LEN(options); i++) {
+        lake l = memory_lake();
+        tl_error err;
+        tl_commit_messages messages = {0};
+        tl_commit_spec spec = batch_commit("u", TL_COMMIT_BATCH);
+        create(&l, "t", "k INT NOT NULL, v STRING", "k", NULL, options[i]);
+        tl_table *table = open_table(&l, "t");
+        put_as(table, "u", 1, "{'k':1,'v':'a'}\n{'k':2,'v':'b'}", /* full= */ true);
+        assert_ok(prepare_lines(table, "{'k':2,'v':'c'}\n{'k':5,'v':'d'}", /* full= */ true, /* ignore_previous= */ true, &messages, &err), &err);
+        spec.overwrite = true;
+        assert_ok(tl_table_commit(table, &spec, &messages, NULL, &err), &err);
+        tl_commit_messages_deinit(&messages);
+        assert_sound(table);
+        put_as(table, "u", 2, "{'_kind':'-D','k':2,'v':'c'}\n{'k':7,'v':'e'}", /* full= */ true);
+        assert_sound(table);
+        tl_table_free(table);
+        close_lake(&l);
+    }
+}
+
 /* A branch from a tag names the changelog of its first snapshot, which goes when the main branch expires that. */
 static void a_changelog_that_went_with_the_main_branch_is_not_missed(void **state)
 {
@@ -351,6 +377,7 @@ int main(void)
         cmocka_unit_test(a_file_of_another_size_is_found),
         cmocka_unit_test(lies_of_a_file_are_found),
         cmocka_unit_test(changes_that_are_not_told_are_found),
+        cmocka_unit_test(what_an_overwrite_compacts_is_not_missed_in_the_changelog),
         cmocka_unit_test(a_changelog_that_went_with_the_main_branch_is_not_missed),
         cmocka_unit_test(a_damaged_manifest_is_found),
         cmocka_unit_test(hash_indexes_that_do_not_fit_their_keys_are_found),
