@@ -1,34 +1,37 @@
 /*
  * One reader over many: the splits of a scan, several at a time on a pool.
  *
- * A slot is one split being read. A task fills a slot with a few batches and ends; it never waits, so that it cannot hold a
- * thread of the pool that others need. The consumer takes what is ready, asks for more, and, if nothing is ready and a slot has
- * not been begun, does that slot's work itself: a pool that is busy elsewhere (or whose only thread is the consumer's) cannot
- * stop it.
+ * A slot is one split being read, with a short queue of batches. A task reads into a slot until the queue is full, the split ends or
+ * others may want the thread; it never waits. The consumer takes what is there and has slots filled again long before they are empty;
+ * only if nothing is there and nobody reads, it reads a batch itself: a pool that is busy elsewhere (or whose only thread is the
+ * consumer's) cannot stop it, and threads do not come to a halt behind full queues while it reads.
  *
- * There is a slot more than threads, so that none is idle while the consumer empties one. That must not lead to three splits of
- * four being read at the same pace and the fourth by one thread alone at the end: as long as splits wait, the first ones come
- * first; when all are begun, the one that has been read least.
+ * As many splits are under way as there are threads, and a thread that has read one to its end begins the next one at once, whether
+ * the consumer has taken all of it or not. A split more would be read ahead by turns, and leave the last one to one thread alone.
  */
 #include "table/table_private.h"
 
-#define SLOT_BATCHES 4 /* batches that a task reads ahead: keeps a thread busy for about a millisecond */
+#define SLOT_BATCHES 4 /* batches that wait for the consumer: milliseconds of work */
 
-typedef enum slot_state { SLOT_FREE, SLOT_QUEUED, SLOT_RUNNING, SLOT_READY } slot_state;
+typedef enum slot_state {
+    SLOT_FREE,
+    SLOT_FULL,   /* the queue has no room, or the split is at its end */
+    SLOT_QUEUED, /* to be filled by whoever comes first */
+    SLOT_RUNNING
+} slot_state;
 
 typedef struct parallel parallel;
 
 typedef struct slot {
-    parallel *owner;
     slot_state state;
     size_t split;
     int64_t n_read; /* batches of the split so far */
     tl_reader *reader;
-    tl_batch *batches[SLOT_BATCHES];
+    tl_batch *batches[SLOT_BATCHES]; /* a ring */
+    int first_batch;
     int n_batches;
-    int next_batch;
     bool at_end;
-    tl_status status;
+    tl_status status; /* comes after the batches */
     tl_error error;
 } slot;
 
@@ -45,9 +48,12 @@ struct parallel {
     tl_task_group *group;
     pthread_mutex_t lock;
     pthread_cond_t ready;
-    slot *slots; /* state and content guarded by lock, except those of a RUNNING slot, which belong to its task */
+    slot *slots; /* guarded by lock, but the reader of a RUNNING slot belongs to who runs it */
     int n_slots;
+    int n_threads;
+    int n_tasks; /* started and not at a slot yet */
     int current; /* slot that batches are taken from first, so that a split's rows stay together */
+    bool stop;
 
     /* without a pool */
     tl_reader *reader;
@@ -75,128 +81,147 @@ static tl_status next_sequential(parallel *p, tl_batch **out, tl_error *err)
 
 /* ---- parallel ---- */
 
-/* Fill the slot. Runs without the lock; the slot is RUNNING. */
-static void fill(slot *s)
+static bool is_begun(const slot *s)
 {
-    s->n_batches = s->next_batch = 0;
-    s->status = TL_OK;
-    if (s->reader == NULL)
-        s->status = s->owner->open(s->owner->ctx, s->split, &s->reader, &s->error);
-    while (s->status == TL_OK && s->n_batches < SLOT_BATCHES) {
-        tl_batch *batch = NULL;
-        s->status = tl_reader_next(s->reader, &batch, &s->error);
-        if (s->status != TL_OK || batch == NULL) {
-            s->at_end = s->status == TL_OK;
-            break;
-        }
-        s->batches[s->n_batches++] = batch;
-    }
-    s->n_read += s->n_batches;
+    return s->state != SLOT_FREE && !s->at_end;
 }
 
-/* The slot in `state`, which is not RUNNING, whose turn it is; NULL: none. Lock held. */
-static slot *first_in(const parallel *p, slot_state state)
+static int count_slots(const parallel *p, slot_state state)
+{
+    int n = 0;
+    for (int i = 0; i < p->n_slots; i++)
+        n += p->slots[i].state == state;
+    return n;
+}
+
+/* Lock held. A task that cannot be started is none too few: the consumer will do it. */
+static tl_status run_slots(void *arg, tl_error *err);
+static void queue_slot(parallel *p, slot *s)
+{
+    s->state = SLOT_QUEUED;
+    if (!p->stop && p->n_tasks < count_slots(p, SLOT_QUEUED) && tl_task_group_run(p->group, run_slots, p, NULL) == TL_OK)
+        p->n_tasks++;
+}
+
+/* Put splits into free slots, until as many are under way as there are threads. Lock held. */
+static void begin_splits(parallel *p)
+{
+    int begun = 0;
+    for (int i = 0; i < p->n_slots; i++)
+        begun += is_begun(&p->slots[i]);
+    for (int i = 0; i < p->n_slots && begun < p->n_threads && p->next < p->n; i++) {
+        slot *s = &p->slots[i];
+        if (s->state != SLOT_FREE)
+            continue;
+        s->split = p->next++;
+        s->n_read = s->n_batches = s->first_batch = 0;
+        queue_slot(p, s);
+        begun++;
+    }
+}
+
+/* The QUEUED slot whose turn it is becomes RUNNING: while splits wait the first one's, then the one's that was read least. NULL: there is
+ * none. Lock held. */
+static slot *claim(parallel *p)
 {
     slot *first = NULL;
     for (int i = 0; i < p->n_slots; i++) {
         slot *s = &p->slots[i];
-        if (s->state != state)
+        if (s->state != SLOT_QUEUED)
             continue;
         if (first == NULL || (p->next < p->n ? s->split < first->split : s->n_read < first->n_read))
             first = s;
     }
+    if (first != NULL)
+        first->state = SLOT_RUNNING;
     return first;
 }
 
-/* A QUEUED slot becomes RUNNING; NULL: there is none. Lock held. */
-static slot *claim(parallel *p)
+/* One batch more for a RUNNING slot, whose queue has room. Lock held, but not while reading. */
+static void read_batch(parallel *p, slot *s)
 {
-    slot *s = first_in(p, SLOT_QUEUED);
-    if (s != NULL)
-        s->state = SLOT_RUNNING;
-    return s;
+    tl_batch *batch = NULL;
+    tl_status status = TL_OK;
+    pthread_mutex_unlock(&p->lock);
+    if (s->reader == NULL)
+        status = p->open(p->ctx, s->split, &s->reader, &s->error);
+    if (status == TL_OK)
+        status = tl_reader_next(s->reader, &batch, &s->error);
+    if (status != TL_OK || batch == NULL) {
+        tl_reader_free(s->reader);
+        s->reader = NULL;
+    }
+    pthread_mutex_lock(&p->lock);
+    s->status = status;
+    if (status == TL_OK && batch != NULL) {
+        s->batches[(s->first_batch + s->n_batches++) % SLOT_BATCHES] = batch;
+        s->n_read++;
+    } else {
+        s->at_end = true;
+        begin_splits(p);
+    }
+    pthread_cond_signal(&p->ready);
 }
 
-/* One task is started for each slot that is queued; which one it fills is found when it runs. */
-static tl_status run_slot(void *arg, tl_error *err)
+/* Reads into whichever slot is next. Failures travel in the slot: the consumer sees them in their place. */
+static tl_status run_slots(void *arg, tl_error *err)
 {
-    (void)err; /* failures travel in the slot: the consumer sees them in its place */
+    (void)err;
     parallel *p = arg;
     pthread_mutex_lock(&p->lock);
-    slot *s = claim(p);
-    pthread_mutex_unlock(&p->lock);
-    if (s == NULL)
-        return TL_OK; /* the consumer did it */
-    fill(s);
-    pthread_mutex_lock(&p->lock);
-    s->state = SLOT_READY;
+    p->n_tasks--;
+    slot *s = claim(p); /* NULL: the consumer did it */
+    for (int i = 0; s != NULL && i < SLOT_BATCHES && s->n_batches < SLOT_BATCHES && !s->at_end && !p->stop; i++)
+        read_batch(p, s);
+    if (s != NULL && (s->at_end || s->n_batches == SLOT_BATCHES || p->stop))
+        s->state = SLOT_FULL;
+    else if (s != NULL)
+        queue_slot(p, s); /* behind other work of the pool */
     pthread_cond_signal(&p->ready);
     pthread_mutex_unlock(&p->lock);
     return TL_OK;
 }
 
-/* Queue the slot, with its split or the next one. False if there is nothing left for it. Lock held. */
-static bool refill(parallel *p, slot *s)
+/* The slot to take from, the current one first: it has batches, or it is at its end. Lock held. */
+static slot *find_ready(const parallel *p)
 {
-    if (s->at_end || s->state == SLOT_FREE) {
-        tl_reader_free(s->reader);
-        s->reader = NULL;
-        s->at_end = false;
-        s->state = SLOT_FREE;
-        if (p->next == p->n)
-            return false;
-        s->split = p->next++;
-        s->n_read = 0;
+    const slot *found = NULL;
+    for (int i = 0; i < p->n_slots; i++) {
+        const slot *s = &p->slots[(p->current + i) % p->n_slots];
+        if (s->n_batches == 0 && !(s->at_end && s->state == SLOT_FULL))
+            continue;
+        if (i == 0 && s->n_batches > 0)
+            return &p->slots[p->current];
+        if (found == NULL || s->split < found->split)
+            found = s;
     }
-    s->state = SLOT_QUEUED;
-    return true;
-}
-
-static tl_status queue_slot(parallel *p, slot *s, tl_error *err)
-{
-    pthread_mutex_lock(&p->lock);
-    bool queued = refill(p, s);
-    pthread_mutex_unlock(&p->lock);
-    return queued ? tl_task_group_run(p->group, run_slot, p, err) : TL_OK;
+    return found == NULL ? NULL : &p->slots[found - p->slots];
 }
 
 /* Lock held. */
-static bool any_runs(const parallel *p)
-{
-    bool any = false;
-    for (int i = 0; i < p->n_slots; i++)
-        any |= p->slots[i].state == SLOT_RUNNING;
-    return any;
-}
-
-/* A READY slot, the current one first; NULL if all are FREE. Does the work of a QUEUED one rather than wait. */
 static slot *wait_ready(parallel *p)
 {
-    slot *found = NULL;
-    pthread_mutex_lock(&p->lock);
     for (;;) {
-        found = p->slots[p->current].state == SLOT_READY ? &p->slots[p->current] : first_in(p, SLOT_READY);
-        if (found != NULL)
-            break;
-        slot *mine = claim(p);
-        if (mine != NULL) {
-            pthread_mutex_unlock(&p->lock);
-            fill(mine);
-            pthread_mutex_lock(&p->lock);
-            mine->state = SLOT_READY;
-        } else if (any_runs(p)) {
+        slot *s = find_ready(p);
+        if (s != NULL)
+            return s;
+        s = claim(p);
+        if (s != NULL) {
+            read_batch(p, s);
+            if (s->at_end)
+                s->state = SLOT_FULL;
+            else
+                queue_slot(p, s);
+        } else if (count_slots(p, SLOT_RUNNING) > 0) {
             pthread_cond_wait(&p->ready, &p->lock);
         } else {
-            break;
+            return NULL;
         }
     }
-    if (found != NULL)
-        p->current = (int)(found - p->slots);
-    pthread_mutex_unlock(&p->lock);
-    return found;
 }
 
-static tl_status next_parallel(parallel *p, tl_batch **out, tl_error *err)
+/* Lock held. */
+static tl_status take_batch(parallel *p, tl_batch **out, tl_error *err)
 {
     for (;;) {
         slot *s = wait_ready(p);
@@ -204,9 +229,13 @@ static tl_status next_parallel(parallel *p, tl_batch **out, tl_error *err)
             *out = NULL;
             return TL_OK;
         }
-        if (s->next_batch < s->n_batches) {
-            *out = s->batches[s->next_batch];
-            s->batches[s->next_batch++] = NULL;
+        if (s->n_batches > 0) {
+            p->current = (int)(s - p->slots);
+            *out = s->batches[s->first_batch];
+            s->first_batch = (s->first_batch + 1) % SLOT_BATCHES;
+            s->n_batches--;
+            if (s->state == SLOT_FULL && !s->at_end && s->n_batches <= SLOT_BATCHES / 2)
+                queue_slot(p, s);
             return TL_OK;
         }
         if (s->status != TL_OK) {
@@ -214,8 +243,18 @@ static tl_status next_parallel(parallel *p, tl_batch **out, tl_error *err)
                 *err = s->error;
             return s->status;
         }
-        TL_TRY(queue_slot(p, s, err));
+        s->state = SLOT_FREE;
+        s->at_end = false;
+        begin_splits(p);
     }
+}
+
+static tl_status next_parallel(parallel *p, tl_batch **out, tl_error *err)
+{
+    pthread_mutex_lock(&p->lock);
+    tl_status status = take_batch(p, out, err);
+    pthread_mutex_unlock(&p->lock);
+    return status;
 }
 
 static tl_status parallel_next(tl_reader *reader, tl_batch **out, tl_error *err)
@@ -246,16 +285,17 @@ static void parallel_free(tl_reader *reader)
     parallel *p = (parallel *)reader;
     if (p->slots != NULL) {
         pthread_mutex_lock(&p->lock);
+        p->stop = true;
         for (int i = 0; i < p->n_slots; i++) {
             if (p->slots[i].state == SLOT_QUEUED)
-                p->slots[i].state = SLOT_FREE; /* its task will find nothing to do */
+                p->slots[i].state = SLOT_FULL; /* its task will find nothing to do */
         }
         pthread_mutex_unlock(&p->lock);
         tl_task_group_free(p->group); /* waits for RUNNING ones */
         for (int i = 0; i < p->n_slots; i++) {
             slot *s = &p->slots[i];
-            for (int b = s->next_batch; b < s->n_batches; b++)
-                tl_batch_free(s->batches[b]);
+            for (int b = 0; b < s->n_batches; b++)
+                tl_batch_free(s->batches[(s->first_batch + b) % SLOT_BATCHES]);
             tl_reader_free(s->reader);
         }
         tl_free(p->slots);
@@ -273,7 +313,8 @@ static const tl_reader_ops parallel_ops = {parallel_next, parallel_free};
 
 static tl_status start(parallel *p, tl_pool *pool, tl_error *err)
 {
-    int n_slots = (int)TL_MIN((size_t)tl_pool_threads(pool) + 1, p->n);
+    p->n_threads = tl_pool_threads(pool);
+    int n_slots = (int)TL_MIN((size_t)p->n_threads * 2, p->n); /* those under way, and those that are still to be emptied */
     TL_TRY(tl_task_group_create(pool, &p->group, err));
     p->slots = tl_calloc((size_t)n_slots, sizeof *p->slots);
     if (p->slots == NULL) {
@@ -283,10 +324,9 @@ static tl_status start(parallel *p, tl_pool *pool, tl_error *err)
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->ready, NULL);
     p->n_slots = n_slots;
-    for (int i = 0; i < n_slots; i++)
-        p->slots[i].owner = p;
-    for (int i = 0; i < n_slots; i++)
-        TL_TRY(queue_slot(p, &p->slots[i], err));
+    pthread_mutex_lock(&p->lock);
+    begin_splits(p);
+    pthread_mutex_unlock(&p->lock);
     return TL_OK;
 }
 
