@@ -53,9 +53,17 @@ foreach(kind an_append_table_without_buckets an_append_table_with_buckets an_app
 endforeach()
 set_tests_properties(fault/an_append_table_with_deletion_vectors fault/a_keyed_table_with_dynamic_buckets PROPERTIES LABELS "fault;slow")
 
-# Tests of rooms that use threads belong to the concurrent part, too.
-foreach(test base/test_base stream/test_stream)
+# Tests of rooms that use threads belong to the concurrent part, too. `concurrent_tests` builds that part alone (under TSan).
+file(GLOB concurrent_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/concurrent/test_*.c)
+add_custom_target(concurrent_tests)
+foreach(source ${concurrent_sources})
+  get_filename_component(test ${source} NAME_WE)
+  add_dependencies(concurrent_tests ${test})
+endforeach()
+foreach(test api/test_api base/test_base lsm/test_threads stream/test_stream)
   if(TEST ${test})
     set_tests_properties(${test} PROPERTIES LABELS concurrent)
+    get_filename_component(target ${test} NAME)
+    add_dependencies(concurrent_tests ${target})
   endif()
 endforeach()
