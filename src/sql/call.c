@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/parse.h"
+#include "sql/text_util.h"
 
 /* ---- what procedures use ---- */
 
@@ -97,6 +98,51 @@ tl_status tl_call__age_of(const tl_call *c, const char *text, const char *what, 
     return TL_OK;
 }
 
+/* ---- patterns of names ---- */
+
+static tl_status compile(const tl_call *c, const char *pattern, tl_regex **out)
+{
+    if (pattern == NULL)
+        return TL_OK;
+    TL_CLEANUP(tl_freep) char *whole = tl_strf("^(?:%s)$", pattern);
+    if (whole == NULL)
+        return tl_nomem(c->b->err, "pattern");
+    return tl_error_wrap(c->b->err, tl_regex__compile((tl_bytes_view){(const uint8_t *)whole, strlen(whole)}, out, c->b->err), "pattern '%s'", pattern);
+}
+
+tl_status tl_call__filter(const tl_call *c, const char *including, const char *excluding, tl_name_filter *out)
+{
+    *out = (tl_name_filter){0};
+    tl_status status = compile(c, including, &out->including);
+    if (status == TL_OK)
+        status = compile(c, excluding, &out->excluding);
+    if (status != TL_OK)
+        tl_name_filter_deinit(out);
+    return status;
+}
+
+tl_status tl_call__is_chosen(const tl_call *c, const tl_name_filter *filter, const char *name, bool *out)
+{
+    size_t groups[2];
+    int n;
+    const tl_bytes_view text = {(const uint8_t *)name, strlen(name)};
+    bool excluded = false;
+    *out = true;
+    if (filter->including != NULL)
+        TL_TRY(tl_regex__find(filter->including, text, 0, groups, 1, &n, out, c->b->err));
+    if (filter->excluding != NULL)
+        TL_TRY(tl_regex__find(filter->excluding, text, 0, groups, 1, &n, &excluded, c->b->err));
+    *out = *out && !excluded;
+    return TL_OK;
+}
+
+void tl_name_filter_deinit(tl_name_filter *filter)
+{
+    tl_regex__free(filter->including);
+    tl_regex__free(filter->excluding);
+    *filter = (tl_name_filter){0};
+}
+
 /* ---- the procedures ---- */
 
 static const struct procedure {
@@ -125,6 +171,14 @@ static const struct procedure {
     {"compact",
      {"table", "partitions", "order_strategy", "order_by", "options", "where", "partition_idle_time", "compact_strategy"},
      tl_proc__compact},
+    {"compact_database",
+     {"including_databases", "mode", "including_tables", "excluding_tables", "table_options", "partition_idle_time", "compact_strategy"},
+     tl_proc__compact_database},
+    {"compact_manifest", {"table", "options"}, tl_proc__compact_manifest},
+    {"rescale", {"table", "bucket_num", "partition", "scan_parallelism", "sink_parallelism"}, tl_proc__rescale},
+    {"purge_files", {"table"}, tl_proc__purge_files},
+    {"remove_unexisting_files", {"table", "dry_run", "parallelism"}, tl_proc__remove_unexisting_files},
+    {"remove_unexisting_manifests", {"tableId"}, tl_proc__remove_unexisting_manifests},
     {"expire_snapshots", {"table", "retain_max", "retain_min", "older_than", "max_deletes", "options"}, tl_proc__expire_snapshots},
     {"expire_changelogs", {"table", "retain_max", "retain_min", "older_than", "max_deletes", "delete_all"}, tl_proc__expire_changelogs},
     {"expire_partitions",
@@ -152,12 +206,6 @@ static const struct procedure {
 static const struct {
     const char *name, *reason;
 } refused[] = {
-    {"compact_database", "call compact for each table"},
-    {"compact_manifest", "commits merge manifests"},
-    {"purge_files", "use TRUNCATE TABLE, then expire_snapshots"},
-    {"rescale", "set the option 'bucket' and overwrite"},
-    {"remove_unexisting_files", "'tidelake fsck' tells of files that are missing"},
-    {"remove_unexisting_manifests", "'tidelake fsck' tells of files that are missing"},
     {"copy_files", "use the command 'tidelake clone'"},
     {"migrate_database", "there is no metastore; the command 'tidelake import' takes folders of files"},
     {"repair", "there is no metastore; 'tidelake fsck --repair' mends a table"},
@@ -237,7 +285,7 @@ static tl_status bind_options(tl_call *c, const struct procedure *p)
 {
     for (int i = 0; i < TL_CALL_ARGS_MAX && p->args[i] != NULL; i++) {
         const char *equals = strchr(p->args[i], '=');
-        if (c->args[i] != NULL && strcmp(p->args[i], "options") == 0)
+        if (c->args[i] != NULL && (strcmp(p->args[i], "options") == 0 || strcmp(p->args[i], "table_options") == 0))
             TL_TRY(take_options(c, c->args[i]));
         else if (c->args[i] != NULL && equals != NULL && tl_options_set(&c->options, equals + 1, c->args[i]) != TL_OK)
             return tl_nomem(c->b->err, "options");
@@ -247,7 +295,7 @@ static tl_status bind_options(tl_call *c, const struct procedure *p)
 
 static bool takes_table(const struct procedure *p)
 {
-    return strcmp(p->args[0], "table") == 0 || strcmp(p->args[0], "target_table") == 0;
+    return strcmp(p->args[0], "table") == 0 || strcmp(p->args[0], "target_table") == 0 || strcmp(p->args[0], "tableId") == 0;
 }
 
 static tl_status bind_arguments(tl_call *c, const struct procedure *p)
@@ -294,11 +342,13 @@ static tl_status open_table(tl_call *c, const char *catalog)
 
 static tl_status tell(const tl_call *c, tl_reader **out)
 {
-    if (c->n_cells == 0)
+    if (c->n_cells == 0 && c->none != NULL)
         return tl_result__single(c->columns[0], c->none, out, c->b->err);
     tl_result r;
     TL_TRY(tl_result__init(&r, c->columns, c->n_columns, c->b->err));
     tl_status status = TL_OK;
+    for (int i = 0; i < c->n_columns && status == TL_OK; i++)
+        status = (c->numbers >> i & 1) != 0 ? tl_result__make_bigint(&r, i, c->b->err) : TL_OK;
     for (size_t i = 0; i + (size_t)c->n_columns <= c->n_cells && status == TL_OK; i += (size_t)c->n_columns)
         status = tl_result__add(&r, (const char *const *)&c->cells[i], c->b->err);
     if (status == TL_OK)

@@ -28,21 +28,21 @@ tl_status tl_result__init(tl_result *r, const char *const *names, int32_t n, tl_
     return status;
 }
 
-tl_status tl_result__make_boolean(tl_result *r, int32_t column, tl_error *err)
+static tl_status set_type(tl_result *r, int32_t column, tl_type_kind kind, tl_error *err)
 {
     tl_field *fields = tl_memdup(r->type->fields, (size_t)r->n * sizeof *fields);
     if (fields == NULL)
         return tl_nomem(err, "result");
-    const tl_type *boolean = NULL, *row = NULL;
-    tl_status status = tl_type_create(TL_BOOLEAN, true, 0, 0, &boolean, err);
-    fields[column].type = boolean;
+    const tl_type *type = NULL, *row = NULL;
+    tl_status status = tl_type_create(kind, true, 0, 0, &type, err);
+    fields[column].type = type;
     if (status == TL_OK)
         status = tl_type_create_row(false, fields, r->n, &row, err);
     tl_free(fields);
     tl_builder *builder = NULL;
     if (status == TL_OK)
-        status = tl_builder_create(boolean, &builder, err);
-    tl_type_unref(boolean);
+        status = tl_builder_create(type, &builder, err);
+    tl_type_unref(type);
     if (status != TL_OK) {
         tl_type_unref(row);
         return status;
@@ -52,6 +52,16 @@ tl_status tl_result__make_boolean(tl_result *r, int32_t column, tl_error *err)
     tl_type_unref(r->type);
     r->type = row;
     return TL_OK;
+}
+
+tl_status tl_result__make_boolean(tl_result *r, int32_t column, tl_error *err)
+{
+    return set_type(r, column, TL_BOOLEAN, err);
+}
+
+tl_status tl_result__make_bigint(tl_result *r, int32_t column, tl_error *err)
+{
+    return set_type(r, column, TL_BIGINT, err);
 }
 
 void tl_result__deinit(tl_result *r)
@@ -66,9 +76,11 @@ tl_status tl_result__add(tl_result *r, const char *const *cells, tl_error *err)
 {
     for (int32_t i = 0; i < r->n; i++) {
         tl_builder *builder = r->builders[i];
-        tl_status status = cells[i] == NULL                               ? tl_builder_null(builder)
-                           : r->type->fields[i].type->kind == TL_BOOLEAN ? tl_builder_bool(builder, strcmp(cells[i], "TRUE") == 0)
-                                                                         : tl_builder_bytes(builder, cells[i], strlen(cells[i]));
+        tl_type_kind kind = r->type->fields[i].type->kind;
+        tl_status status = cells[i] == NULL     ? tl_builder_null(builder)
+                           : kind == TL_BOOLEAN ? tl_builder_bool(builder, strcmp(cells[i], "TRUE") == 0)
+                           : kind == TL_BIGINT  ? tl_builder_int(builder, strtoll(cells[i], NULL, 10))
+                                                : tl_builder_bytes(builder, cells[i], strlen(cells[i]));
         TL_TRY(tl_builder_error(r->builders[i], status, err));
     }
     r->rows++;

@@ -16,6 +16,8 @@ typedef struct tl_result {
 tl_status tl_result__init(tl_result *r, const char *const *names, int32_t n, tl_error *err);
 /** A column of BOOLEAN, before the first row: its cells are TRUE and FALSE. */
 tl_status tl_result__make_boolean(tl_result *r, int32_t column, tl_error *err);
+/** The same of BIGINT: its cells are decimal digits that fit. */
+tl_status tl_result__make_bigint(tl_result *r, int32_t column, tl_error *err);
 void tl_result__deinit(tl_result *r);
 tl_status tl_result__add(tl_result *r, const char *const *cells, tl_error *err); /* NULL cells are NULL */
 tl_status tl_result__finish(tl_result *r, tl_reader **out, tl_error *err);

@@ -1,6 +1,6 @@
 /*
  * CALL sys.name(…) inside this room: what procedures are given and what they may use. call.c binds arguments and tells results;
- * procedures.c and procedures_refs.c do the work.
+ * procedures.c, procedures_refs.c and procedures_upkeep.c do the work.
  */
 #ifndef TL_SQL_PROCEDURES_H
 #define TL_SQL_PROCEDURES_H
@@ -19,7 +19,8 @@ typedef struct tl_call {
     tl_sql_table *table;
     const char *columns[4]; /* of the result */
     int n_columns;
-    const char *none; /* what it says without cells */
+    unsigned numbers; /* bit i: column i is BIGINT, the others are STRING */
+    const char *none; /* what it says without cells; NULL: nothing, no row */
     char **cells;     /* row by row; tl_names_free() */
     size_t n_cells;
 } tl_call;
@@ -33,6 +34,13 @@ tl_status tl_call__add_cell(tl_call *c, const char *text);
 tl_status tl_call__add_number(tl_call *c, int64_t v); /* TL_ABSENT: "null" */
 /** `run` with the partitions of an argument ("a=1,b=2;a=3,b=4"), which may be NULL: none. */
 tl_status tl_call__with_partitions(tl_call *c, const char *text, tl_status (*run)(tl_call *c, const tl_options *specs, size_t n));
+/** Names that a pattern of the reference's finds: those that it matches as a whole. NULL patterns: every name, and none. */
+typedef struct tl_name_filter {
+    struct tl_regex *including, *excluding;
+} tl_name_filter;
+tl_status tl_call__filter(const tl_call *c, const char *including, const char *excluding, tl_name_filter *out);
+tl_status tl_call__is_chosen(const tl_call *c, const tl_name_filter *filter, const char *name, bool *out);
+void tl_name_filter_deinit(tl_name_filter *filter);
 /** Milliseconds since a timestamp, text in the session's zone; *out stays as it is where `text` is NULL. */
 tl_status tl_call__age_of(const tl_call *c, const char *text, const char *what, int64_t *out);
 
@@ -56,9 +64,15 @@ tl_status tl_proc__expire_tags(tl_call *c);
 tl_status tl_proc__reset_consumer(tl_call *c);
 tl_status tl_proc__clear_consumers(tl_call *c);
 
-/* ---- procedures.c: what changes or keeps up data ---- */
+/* ---- procedures.c, procedures_upkeep.c: what changes or keeps up data ---- */
 
 tl_status tl_proc__compact(tl_call *c);
+tl_status tl_proc__compact_database(tl_call *c);
+tl_status tl_proc__compact_manifest(tl_call *c);
+tl_status tl_proc__rescale(tl_call *c);
+tl_status tl_proc__purge_files(tl_call *c);
+tl_status tl_proc__remove_unexisting_files(tl_call *c);
+tl_status tl_proc__remove_unexisting_manifests(tl_call *c);
 tl_status tl_proc__expire_snapshots(tl_call *c);
 tl_status tl_proc__expire_changelogs(tl_call *c);
 tl_status tl_proc__expire_partitions(tl_call *c);

@@ -63,6 +63,7 @@ static tl_status tag_first_since(tl_call *c, bool watermark)
     TL_TRY(tl_table_create_tag(c->table->table, c->args[1], snap->id, retained, c->b->err));
     memcpy(c->columns, (const char *[]){"tagName", "snapshot", "commit_time", "watermark"}, sizeof c->columns);
     c->n_columns = 4;
+    c->numbers = 1U << 1 | 1U << 2; /* the watermark is text in the reference, too */
     TL_TRY(tl_call__add_cell(c, c->args[1]));
     TL_TRY(tl_call__add_number(c, snap->id));
     TL_TRY(tl_call__add_number(c, snap->time_ms));
@@ -84,13 +85,30 @@ tl_status tl_proc__trigger_tags(tl_call *c)
     return tl_table_trigger_tags(c->table->table, c->b->err);
 }
 
+static tl_status tell_rollback(tl_call *c, int64_t from, int64_t to)
+{
+    c->columns[0] = "previous_snapshot_id";
+    c->columns[1] = "current_snapshot_id";
+    c->n_columns = 2;
+    c->numbers = 1U << 0 | 1U << 1;
+    TL_TRY(tl_call__add_number(c, from));
+    return tl_call__add_number(c, to);
+}
+
 tl_status tl_proc__rollback_to(tl_call *c)
 {
     int64_t snapshot;
+    TL_CLEANUP(tl_snapshot_freep) tl_snapshot *before = NULL;
+    TL_CLEANUP(tl_snapshot_freep) tl_snapshot *after = NULL;
     TL_TRY(tl_call__integer(c, c->args[2], "snapshot_id", 0, &snapshot));
     if (c->args[1] == NULL && snapshot == 0)
         return BIND_ERROR(c->b, c->ast, "rollback_to needs 'tag' or 'snapshot_id'");
-    return tl_table_rollback(c->table->table, snapshot, c->args[1], c->b->err);
+    TL_TRY(tl_table_latest_snapshot(c->table->table, &before, c->b->err));
+    if (before == NULL)
+        return BIND_ERROR(c->b, c->ast, "Latest snapshot is null, can not rollback.");
+    TL_TRY(tl_table_rollback(c->table->table, snapshot, c->args[1], c->b->err));
+    TL_TRY(tl_table_latest_snapshot(c->table->table, &after, c->b->err));
+    return tell_rollback(c, before->id, after == NULL ? 0 : after->id);
 }
 
 /* To the last snapshot that is not younger than a time, or not above a watermark. */
@@ -115,11 +133,7 @@ tl_status tl_proc__rollback_to_timestamp(tl_call *c)
 {
     int64_t from, to;
     TL_TRY(roll_back_before(c, /* watermark= */ false, &from, &to));
-    c->columns[0] = "previous_snapshot_id";
-    c->columns[1] = "current_snapshot_id";
-    c->n_columns = 2;
-    TL_TRY(tl_call__add_number(c, from));
-    return tl_call__add_number(c, to);
+    return tell_rollback(c, from, to);
 }
 
 tl_status tl_proc__rollback_to_watermark(tl_call *c)
@@ -178,14 +192,18 @@ tl_status tl_proc__reset_consumer(tl_call *c)
 
 tl_status tl_proc__clear_consumers(tl_call *c)
 {
-    if (c->args[1] != NULL || c->args[2] != NULL)
-        return BIND_ERROR(c->b, c->ast, "clear_consumers with patterns is not supported: name each consumer in reset_consumer");
     tl_consumer *consumers = NULL;
     size_t n = 0;
-    TL_TRY(tl_table_consumers(c->table->table, &consumers, &n, c->b->err));
-    tl_status status = TL_OK;
-    for (size_t i = 0; status == TL_OK && i < n; i++)
-        status = tl_table_consumer_delete(c->table->table, consumers[i].id, c->b->err);
+    tl_name_filter filter;
+    TL_TRY(tl_call__filter(c, c->args[1], c->args[2], &filter));
+    tl_status status = tl_table_consumers(c->table->table, &consumers, &n, c->b->err);
+    for (size_t i = 0; status == TL_OK && i < n; i++) {
+        bool chosen = false;
+        status = tl_call__is_chosen(c, &filter, consumers[i].id, &chosen);
+        if (status == TL_OK && chosen)
+            status = tl_table_consumer_delete(c->table->table, consumers[i].id, c->b->err);
+    }
     tl_consumers_free(consumers, n);
+    tl_name_filter_deinit(&filter);
     return status;
 }

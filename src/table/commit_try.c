@@ -423,12 +423,43 @@ static tl_status write_entries(rounds *r, const tl_entries *entries, bool in_sna
     return status;
 }
 
+static void free_meta(tl_manifest_meta *meta)
+{
+    tl_free(meta->name);
+    tl_simple_stats_deinit(&meta->partition_stats);
+}
+
+/* The manifests that are there; the table has the rows that these know of. */
+static tl_status drop_lost(rounds *r, tl_manifest_list *list, tl_snapshot *snap, tl_error *err)
+{
+    tl_entries entries = {0};
+    tl_status status = TL_OK;
+    size_t kept = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        bool there = true;
+        if (status == TL_OK)
+            status = tl_manifests__exists(r->table, &list->items[i], &there, err);
+        if (status == TL_OK && there)
+            status = tl_manifest_read(r->table->fs, &r->table->paths, list->items[i].name, list->items[i].bytes, NULL, NULL, &entries, err);
+        if (there)
+            list->items[kept++] = list->items[i];
+        else
+            free_meta(&list->items[i]);
+    }
+    list->n = kept;
+    snap->total_record_count = record_count(&entries);
+    tl_entries_deinit(&entries);
+    return status;
+}
+
 static tl_status write_base(rounds *r, const tl_snapshot *latest, tl_snapshot *snap, tl_error *err)
 {
     tl_manifest_list read = {0};
     tl_status status = TL_OK;
     if (latest != NULL && r->known == NULL)
         status = tl_table__manifests(r->table, latest, TL_SCAN_ALL, &read, err);
+    if (status == TL_OK && r->attempt->drop_lost_manifests)
+        status = drop_lost(r, &read, snap, err);
     tl_manifest_list_deinit(&r->manifests);
     if (status == TL_OK)
         status = tl_manifests__merge(r->table, &r->writer, r->known != NULL ? &r->known->manifests : &read, &r->manifests, &r->files, err);
@@ -725,7 +756,7 @@ static tl_status run(rounds *r, const tl_changes *changes, int64_t *snapshot_id,
         }
         r->seen = latest == NULL ? 0 : latest->id;
         tl_known__free(r->known);
-        r->known = tl_known__take(r->table, latest);
+        r->known = r->attempt->drop_lost_manifests ? NULL : tl_known__take(r->table, latest); /* they are read from what is there */
         outcome out = OUTCOME_LOST;
         tl_status unclear = TL_OK;
         tl_status status = one_round(r, latest, changes, &out, snapshot_id, &unclear, err);

@@ -256,8 +256,25 @@ static tl_status rewrite(const merging *m, const tl_manifest_list *in, const boo
     return status;
 }
 
-/* *done: false if a full merge is not called for. */
-static tl_status full(const merging *m, const tl_manifest_list *in, bool *done, tl_error *err)
+/* Which manifests a full merge leaves as they are, and what is deleted in the others. *to_merge: how many others. */
+static tl_status plan_full(const merging *m, const tl_manifest_list *in, bool *untouched, tl_map *deleted, size_t *to_merge, tl_error *err)
+{
+    tl_map partitions = {0};
+    tl_status status = read_deletes(m, in, deleted, &partitions, err);
+    *to_merge = 0;
+    for (size_t i = 0; status == TL_OK && i < in->n; i++) {
+        bool hit = true;
+        if (!must_change(m, &in->items[i]))
+            status = may_hold(m, &in->items[i], &partitions, &hit, err);
+        untouched[i] = !hit;
+        *to_merge += hit;
+    }
+    tl_map_deinit(&partitions);
+    return status;
+}
+
+/* *done: false if a full merge is not called for. `dry`: only that is found out. */
+static tl_status full(const merging *m, const tl_manifest_list *in, bool dry, bool *done, tl_error *err)
 {
     *done = false;
     int64_t bytes = 0;
@@ -265,24 +282,21 @@ static tl_status full(const merging *m, const tl_manifest_list *in, bool *done, 
         bytes += must_change(m, &in->items[i]) ? in->items[i].bytes : 0;
     if (bytes < m->full_bytes)
         return TL_OK;
-    tl_map deleted = {0}, partitions = {0};
-    TL_CLEANUP(tl_freep) bool *untouched = tl_calloc(in->n, sizeof *untouched);
-    tl_status status = untouched == NULL ? tl_nomem(err, "manifests") : read_deletes(m, in, &deleted, &partitions, err);
+    tl_map deleted = {0};
     size_t to_merge = 0;
-    for (size_t i = 0; status == TL_OK && i < in->n; i++) {
-        bool hit = true;
-        if (!must_change(m, &in->items[i]))
-            status = may_hold(m, &in->items[i], &partitions, &hit, err);
-        untouched[i] = !hit;
-        to_merge += hit;
-    }
-    if (status == TL_OK && to_merge > 1) {
-        *done = true;
+    TL_CLEANUP(tl_freep) bool *untouched = tl_calloc(in->n, sizeof *untouched);
+    tl_status status = untouched == NULL ? tl_nomem(err, "manifests") : plan_full(m, in, untouched, &deleted, &to_merge, err);
+    *done = status == TL_OK && to_merge > 1;
+    if (*done && !dry)
         status = rewrite(m, in, untouched, &deleted, err);
-    }
     tl_map_deinit(&deleted);
-    tl_map_deinit(&partitions);
     return status;
+}
+
+tl_status tl_manifests__needs_full(tl_table *table, int64_t target_bytes, const tl_manifest_list *in, bool *out, tl_error *err)
+{
+    const merging m = {.table = table, .target_bytes = target_bytes, .full_bytes = 1};
+    return full(&m, in, /* dry= */ true, out, err);
 }
 
 tl_status tl_manifests__merge(tl_table *table, tl_manifest_writer *writer, const tl_manifest_list *in, tl_manifest_list *out, tl_names *fresh,
@@ -293,6 +307,6 @@ tl_status tl_manifests__merge(tl_table *table, tl_manifest_writer *writer, const
     TL_TRY(tl_table__option_int(opts, "manifest.full-compaction-threshold-size", 0, &m.full_bytes, err));
     TL_TRY(tl_table__option_int(opts, "manifest.merge-min-count", 0, &m.min_count, err));
     bool done = false;
-    TL_TRY(full(&m, in, &done, err));
+    TL_TRY(full(&m, in, /* dry= */ false, &done, err));
     return done ? TL_OK : minor(&m, in, err);
 }

@@ -314,6 +314,25 @@ tl_status tl_table_sort(tl_table *table, const char *user /* NULL: random */, co
  */
 tl_status tl_table_rewrite_file_index(tl_table *table, const char *user /* NULL: random */, const tl_options *partitions, size_t n,
                                       tl_commit_result *out, tl_error *err);
+/**
+ * Bring all manifests together that are small or tell of deleted files: a COMPACT snapshot without changes, or none where nothing is to
+ * gain. `out` may be NULL.
+ */
+tl_status tl_table_compact_manifests(tl_table *table, tl_commit_result *out, tl_error *err);
+/**
+ * A snapshot without the manifests whose files are gone, so that what the others tell of can be read again; none if all are there.
+ * *n: how many were gone. Rows are lost: whoever calls this knows that no better copy is left.
+ */
+tl_status tl_table_remove_lost_manifests(tl_table *table, size_t *n, tl_error *err);
+/** Live data files that are gone, by path, and (unless `dry_run`) a snapshot that no longer has them. tl_names_free(). */
+tl_status tl_table_remove_lost_files(tl_table *table, bool dry_run, char ***paths, size_t *n, tl_error *err);
+/** Take everything away but the table's schemas: branches, tags, consumers, rows, changelogs, old snapshots, files nobody refers to. */
+tl_status tl_table_purge(tl_table *table, tl_error *err);
+/**
+ * Write a partition (`partition` empty: the table) again with a number of buckets; 0: that of the option `bucket`. TL_E_CONFLICT if
+ * anything was committed meanwhile. The option stays: what is written later needs it to have the same number.
+ */
+tl_status tl_table_rescale(tl_table *table, const tl_options *partition, int32_t n_buckets, tl_pool *pool, tl_commit_result *out, tl_error *err);
 /** Count the rows of the latest snapshot and the bytes of their files, into a statistics file that a snapshot of its own names. */
 tl_status tl_table_analyze(tl_table *table, const char *user /* NULL: random */, tl_pool *pool, tl_commit_result *out, tl_error *err);
 tl_status tl_table_create_tag(tl_table *table, const char *name, int64_t snapshot_id /* 0: latest */, int64_t retained_ms /* TL_ABSENT */, tl_error *err);

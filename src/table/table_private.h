@@ -322,6 +322,7 @@ typedef struct tl_attempt {
     const tl_map *overwrite_partitions;
     const char *statistics;  /* file of an ANALYZE; NULL: what the snapshot before has stays */
     bool discard_duplicates; /* files that are there already are left out */
+    bool drop_lost_manifests; /* manifests that are gone are left out, and the rows of the others counted anew */
 } tl_attempt;
 /** Make one snapshot of `changes`, with retries. TL_E_CONFLICT (not retryable) if the changes contradict what is there. */
 tl_status tl_commit__try(const tl_attempt *attempt, const tl_changes *changes, int64_t *snapshot_id, int32_t *retries, tl_error *err);
@@ -393,6 +394,10 @@ tl_status tl_commit__overlap(tl_table *table, const tl_manifest_entry *const *en
 /** §16 "manifest merging": the new base list's manifests. New files are named in `fresh` (indices into out), to be removed on failure. */
 tl_status tl_manifests__merge(tl_table *table, tl_manifest_writer *writer, const tl_manifest_list *in, tl_manifest_list *out, tl_names *fresh,
                               tl_error *err);
+/** Whether a full merge of manifests, however small they are together, would bring some of them together. */
+tl_status tl_manifests__needs_full(tl_table *table, int64_t target_bytes, const tl_manifest_list *in, bool *out, tl_error *err);
+/** Whether a manifest's file exists. */
+tl_status tl_manifests__exists(tl_table *table, const tl_manifest_meta *meta, bool *out, tl_error *err);
 tl_status tl_table__manifest_writer(tl_table *table, tl_manifest_writer *out, tl_error *err);
 /** Identifier of a job's next commit; TL_COMMIT_BATCH without a user. */
 tl_status tl_table__next_identifier(tl_table *table, const char *user, int64_t *out, tl_error *err);
