@@ -61,8 +61,7 @@ static tl_status make_scan(const task *t, bool drop_deletes, tl_lsm__scan **out,
     return TL_OK;
 }
 
-static tl_status merge_runs(const task *t, tl_lsm__scan *scan, const tl_section *section, const tl_merge_spec *spec,
-                            tl_reader **out, tl_error *err)
+tl_status tl_lsm__merge_section(tl_lsm__scan *scan, const tl_section *section, const tl_merge_spec *spec, tl_reader **out, tl_error *err)
 {
     TL_CLEANUP(tl_freep) tl_merge_input *inputs = tl_calloc(section->n_runs, sizeof(*inputs));
     if (inputs == NULL)
@@ -77,7 +76,7 @@ static tl_status merge_runs(const task *t, tl_lsm__scan *scan, const tl_section 
             return status;
         }
     }
-    return tl_merge_open(t->config->schema->row_type, spec, inputs, (int32_t)section->n_runs, out, err);
+    return tl_merge_open(scan->bucket->config->schema->row_type, spec, inputs, (int32_t)section->n_runs, out, err);
 }
 
 static tl_status open_section(const task *t, const tl_section *section, const tl_group_hook *hook, bool drop_deletes,
@@ -96,7 +95,7 @@ static tl_status open_section(const task *t, const tl_section *section, const tl
                           .drop_deletes = drop_deletes,
                           .hook = hook};
     TL_TRY(make_scan(t, /* drop_deletes= */ false, &scan, err));
-    return merge_runs(t, scan, section, &spec, out, err);
+    return tl_lsm__merge_section(scan, section, &spec, out, err);
 }
 
 /* ---- rewriting ---- */
@@ -377,6 +376,8 @@ static tl_status split_sections(task *t, tl_error *err)
 
 tl_status tl_lsm__compaction_run(tl_lsm__compaction *c, tl_error *err)
 {
+    if (c->bucket->config->pk_clustering)
+        return tl_lsm__recluster(c, err);
     task t = {.c = c, .config = c->bucket->config, .expiry_cutoff = tl_lsm__expiry_cutoff(c->bucket->config)};
     tl_status status = c->bucket->vectors == NULL ? TL_OK : tl_lsm__deletions_create(&t.deletions, err);
     if (status == TL_OK)

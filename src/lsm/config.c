@@ -90,7 +90,6 @@ static tl_status refuse_features(const tl_options *options, tl_error *err)
         const char *feature;
     } flags[] = {
         {"chain-table.enabled", "chain tables are"},
-        {"pk-clustering-override", "clustered primary-key tables are"},
     };
     for (size_t i = 0; i < TL_ARRAY_LEN(flags); i++) {
         if (opt_is_true(options, flags[i].key))
@@ -344,6 +343,45 @@ static tl_status parse_broken_files(tl_lsm_config *config, const tl_options *opt
     return opt_bool(options, "scan.ignore-lost-files", &config->ignore_lost_files, err);
 }
 
+/* Columns named in a list. */
+static tl_status columns_of_list(const tl_type *row, const char *list, const char *key, int32_t **out, int32_t *n, tl_error *err)
+{
+    *out = tl_alloc((strlen(list) + 1) * sizeof **out);
+    if (*out == NULL)
+        return tl_nomem(err, "options");
+    for (*n = 0; *list != '\0';) {
+        list += strspn(list, ", ");
+        size_t len = strcspn(list, ",");
+        const char *next = list + len;
+        while (len > 0 && list[len - 1] == ' ')
+            len--;
+        if (len == 0)
+            break;
+        int32_t at = 0;
+        while (at < row->n_fields && (strlen(row->fields[at].name) != len || memcmp(row->fields[at].name, list, len) != 0))
+            at++;
+        if (at == row->n_fields)
+            return tl_error_set(err, TL_E_INVALID, "option '%s': no column '%.*s' in the table", key, (int)len, list);
+        (*out)[(*n)++] = at;
+        list = next;
+    }
+    return *n > 0 ? TL_OK : tl_error_set(err, TL_E_INVALID, "option '%s' names no column", key);
+}
+
+static tl_status parse_clustering(tl_lsm_config *config, const tl_options *options, tl_error *err)
+{
+    TL_TRY(opt_bool(options, "pk-clustering-override", &config->pk_clustering, err));
+    config->pk_clustering &= config->n_keys > 0;
+    if (!config->pk_clustering)
+        return TL_OK;
+    const char *columns = tl_options_get(options, "clustering.columns");
+    if (columns == NULL || !config->deletion_vectors || config->num_levels < 2)
+        return tl_error_set(err, TL_E_INVALID, "'pk-clustering-override' needs 'clustering.columns', deletion vectors and two levels");
+    config->cluster_order.kind = TL_ORDER_COLUMNS;
+    TL_TRY(columns_of_list(config->schema->row_type, columns, "clustering.columns", &config->cluster_order.columns, &config->cluster_order.n_columns, err));
+    return tl_lsm__order_check(config, &config->cluster_order, err);
+}
+
 /* ---- schema ---- */
 
 static tl_status parse_schema(tl_lsm_config *config, tl_error *err)
@@ -506,6 +544,7 @@ static tl_status parse_all(tl_lsm_config *config, tl_error *err)
     TL_TRY(parse_stats(config, options, err));
     TL_TRY(parse_tracking(config, options, err));
     TL_TRY(parse_expiry(config, options, err));
+    TL_TRY(parse_clustering(config, options, err));
     TL_TRY(parse_broken_files(config, options, err));
     if (config->n_keys > 0)
         TL_TRY(create_engine(config, err));
@@ -569,5 +608,6 @@ void tl_lsm_config_unref(tl_lsm_config *config)
     tl_free(config->partition_default_name);
     tl_lsm__external_free(config->external);
     tl_free(config->spill_dir);
+    tl_free(config->cluster_order.columns);
     tl_free(config);
 }

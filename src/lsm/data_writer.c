@@ -171,13 +171,16 @@ static tl_status open_file(tl_lsm__writer *writer, tl_error *err)
 static tl_status key_row(const tl_lsm__writer *writer, const tl_batch *batch, int64_t row, tl_buf *out, tl_error *err)
 {
     const tl_lsm_config *config = config_of(writer);
-    const tl_column **cols = tl_alloc((size_t)(config->n_keys + 1) * sizeof(*cols));
+    bool clustered = config->pk_clustering && writer->spec.level > 0 && !writer->spec.changelog;
+    int32_t n = clustered ? config->cluster_order.n_columns : config->n_keys;
+    const int32_t *idx = clustered ? config->cluster_order.columns : config->key_idx;
+    const tl_column **cols = tl_alloc((size_t)(n + 1) * sizeof(*cols));
     if (cols == NULL)
         return tl_nomem(err, "key of a data file");
-    for (int32_t k = 0; k < config->n_keys; k++)
-        cols[k] = batch->cols[config->key_idx[k]];
+    for (int32_t k = 0; k < n; k++)
+        cols[k] = batch->cols[idx[k]];
     out->len = 0;
-    tl_status status = tl_binary_row_append(out, cols, config->n_keys, row, TL_KIND_INSERT, /* with_arity= */ true);
+    tl_status status = tl_binary_row_append(out, cols, n, row, TL_KIND_INSERT, /* with_arity= */ true);
     tl_free(cols);
     return status == TL_OK ? TL_OK : tl_nomem(err, "key of a data file");
 }

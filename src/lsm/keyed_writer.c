@@ -154,6 +154,24 @@ static tl_status start_compaction(keyed_writer *w, const tl_lsm__pick *pick, boo
     return status;
 }
 
+/* With pk-clustering-override: level 0 goes, the levels above are looked at as a whole (cluster_keyed.c). */
+static tl_status start_clustering(keyed_writer *w, bool full, tl_error *err)
+{
+    tl_lsm__compaction *c = &w->compaction;
+    if (w->levels.levels[0].n == 0 && !full)
+        return TL_OK;
+    *c = (tl_lsm__compaction){.bucket = tl_lsm__bucket_ref(w->base.bucket), .rewrite_each = full};
+    atomic_init(&c->cancelled, false);
+    tl_status status = tl_lsm__list_add_all(&c->files, &w->levels.levels[0], err);
+    for (int32_t level = 1; level < w->levels.n_levels && status == TL_OK; level++)
+        status = tl_lsm__list_add_all(&c->older, &w->levels.levels[level], err);
+    if (status == TL_OK && c->files.n + c->older.n > (c->files.n == 0))
+        status = tl_lsm__task_start(&w->base, run_compaction, c, err);
+    if (w->base.task == NULL)
+        tl_lsm__compaction_deinit(c);
+    return status;
+}
+
 /* Files that a newer schema wrote are left to writers that know it. Where every level 0 must be compacted, or somebody asks for it,
  * there is no going on. */
 static tl_status may_compact(const keyed_writer *w, bool full, bool *may, tl_error *err)
@@ -178,6 +196,8 @@ static tl_status trigger_compaction(keyed_writer *w, bool full, tl_error *err)
     TL_TRY(may_compact(w, full, &may, err));
     if (!may)
         return TL_OK;
+    if (config_of(w)->pk_clustering)
+        return start_clustering(w, full, err);
     TL_TRY(list_runs(w, &runs, &n, err));
     tl_lsm__pick pick =
         full ? pick_full(w, runs, n, &rewrite_each) : tl_lsm__picker_pick(&w->picker, w->levels.n_levels, runs, n);

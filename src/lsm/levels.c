@@ -31,6 +31,8 @@ static void sort_level0(tl_file_list *files)
 
 static tl_status sort_level(const tl_lsm_config *config, tl_file_list *files, int32_t level, tl_error *err)
 {
+    if (level > 0 && config->pk_clustering)
+        return TL_OK; /* ranges are of other columns, and may overlap */
     if (level > 0)
         return tl_lsm__sort_run(config, files, err);
     sort_level0(files);

@@ -18,6 +18,15 @@ typedef enum tl_changelog_producer {
     TL_CHANGELOG_FULL_COMPACTION
 } tl_changelog_producer;
 
+/** An order of rows: by columns, or along a curve through them. */
+typedef enum tl_order_kind { TL_ORDER_COLUMNS, TL_ORDER_ZORDER, TL_ORDER_HILBERT } tl_order_kind;
+typedef struct tl_order {
+    tl_order_kind kind;
+    int32_t *columns; /* of the table's row type */
+    int32_t n_columns;
+    int32_t text_bytes; /* ZORDER: bytes of a text that count */
+} tl_order;
+
 /**
  * Everything about a table that its buckets need, parsed once from schema and options. Immutable (but for `spill_fs`,
  * `spill_dir`, `clock`, which tests may replace before first use), shared by threads.
@@ -94,6 +103,8 @@ typedef struct tl_lsm_config {
     char *spill_dir; /* $TMPDIR or /tmp */
     tl_fs *spill_fs; /* local; ref held */
     tl_codec spill_codec;
+    bool pk_clustering;       /* pk-clustering-override: files above level 0 are sorted by `cluster_order`, not by key */
+    tl_order cluster_order;
     int64_t record_expire_ms; /* record-level.expire-time; -1: rows do not expire */
     int32_t time_column;      /* record-level.time-field, of the table; -1: rows do not expire */
     const tl_clock *clock;
@@ -110,6 +121,11 @@ tl_status tl_lsm_config_create(tl_fs *fs, const tl_paths *paths, const tl_table_
 /** How its files are written: unlike the table's others, and named after the commit user. */
 tl_status tl_lsm_config_create_postpone(tl_fs *fs, const tl_paths *paths, const tl_table_schema *schema, const char *user, tl_lsm_config **out,
                                         tl_error *err);
+/** Whether the file is sorted by other columns than the key, which are what _MIN_KEY and _MAX_KEY tell. */
+static inline bool tl_lsm_is_clustered(const tl_lsm_config *config, const tl_data_file *file)
+{
+    return config->pk_clustering && file->level > 0;
+}
 tl_lsm_config *tl_lsm_config_ref(tl_lsm_config *config);
 void tl_lsm_config_unref(tl_lsm_config *config);
 
@@ -282,14 +298,6 @@ typedef struct tl_bucket_vectors {
  */
 tl_status tl_append_compact(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, tl_data_file *const *files,
                             size_t n_files, const tl_bucket_vectors *vectors, bool full, tl_commit_message *msg, tl_error *err);
-/** An order of rows: by columns, or along a curve through them. */
-typedef enum tl_order_kind { TL_ORDER_COLUMNS, TL_ORDER_ZORDER, TL_ORDER_HILBERT } tl_order_kind;
-typedef struct tl_order {
-    tl_order_kind kind;
-    int32_t *columns; /* of the table's row type */
-    int32_t n_columns;
-    int32_t text_bytes; /* ZORDER: bytes of a text that count */
-} tl_order;
 /** "order", "zorder", "hilbert" in any case. */
 tl_status tl_order_parse_kind(const char *name, tl_order_kind *out, tl_error *err);
 typedef struct tl_cluster_spec {

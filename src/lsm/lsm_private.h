@@ -192,6 +192,8 @@ tl_status tl_lsm__index_ask(const tl_lsm__bucket *bucket, const tl_data_file *fi
 
 /** Normalised keys of files: row 2i is the smallest, 2i + 1 the largest key of file i. */
 tl_status tl_lsm__file_keys(const tl_lsm_config *config, tl_data_file *const *files, size_t n, tl_keys **out, tl_error *err);
+/** tl_sections() by the ranges of other columns, those that _MIN_KEY and _MAX_KEY hold. */
+tl_status tl_lsm__sections_by(const tl_type *range_type, tl_data_file *const *files, size_t n_files, tl_section **out, size_t *n, tl_error *err);
 /** Sort by smallest key, and check that no two files overlap (TL_E_CORRUPT otherwise: such a level was never valid). */
 tl_status tl_lsm__sort_run(const tl_lsm_config *config, tl_file_list *files, tl_error *err);
 
@@ -464,6 +466,13 @@ typedef struct tl_lsm__compaction {
 } tl_lsm__compaction;
 void tl_lsm__compaction_deinit(tl_lsm__compaction *compaction);
 tl_status tl_lsm__compaction_run(tl_lsm__compaction *compaction, tl_error *err);
+/** The runs of a section merged; `scan` has all columns. */
+tl_status tl_lsm__merge_section(tl_lsm__scan *scan, const tl_section *section, const tl_merge_spec *spec, tl_reader **out, tl_error *err);
+
+/* ---- cluster_keyed.c: with pk-clustering-override ---- */
+
+/** As tl_lsm__compaction_run(): `files` are those of level 0, `older` all others; `rewrite_each`: everything is merged. */
+tl_status tl_lsm__recluster(tl_lsm__compaction *compaction, tl_error *err);
 
 /* ---- merge_hooks.c: what merges do besides merging (§13) ---- */
 

@@ -23,9 +23,9 @@ static tl_status read_keys(const tl_type *key_type, tl_data_file *const *files, 
     return TL_OK;
 }
 
-tl_status tl_lsm__file_keys(const tl_lsm_config *config, tl_data_file *const *files, size_t n, tl_keys **out, tl_error *err)
+/* Ranges of files in terms of these columns. */
+static tl_status range_keys(const tl_type *key_type, tl_data_file *const *files, size_t n, tl_keys **out, tl_error *err)
 {
-    const tl_type *key_type = config->layout->key_type;
     size_t n_cols = (size_t)key_type->n_fields;
     tl_builder **builders = tl_calloc(n_cols + 1, sizeof(*builders));
     tl_column **cols = tl_calloc(n_cols + 1, sizeof(*cols));
@@ -48,6 +48,11 @@ out:
     tl_free(builders);
     tl_free(cols);
     return status;
+}
+
+tl_status tl_lsm__file_keys(const tl_lsm_config *config, tl_data_file *const *files, size_t n, tl_keys **out, tl_error *err)
+{
+    return range_keys(config->layout->key_type, files, n, out, err);
 }
 
 /* ---- order of files ---- */
@@ -243,8 +248,7 @@ static tl_status partition_files(const tl_keys *keys, const uint32_t *order, tl_
     return status;
 }
 
-tl_status tl_sections(const tl_lsm_config *config, tl_data_file *const *files, size_t n_files, tl_section **out, size_t *n,
-                      tl_error *err)
+tl_status tl_lsm__sections_by(const tl_type *range_type, tl_data_file *const *files, size_t n_files, tl_section **out, size_t *n, tl_error *err)
 {
     tl_keys *keys = NULL;
     uint32_t *order = NULL;
@@ -253,7 +257,7 @@ tl_status tl_sections(const tl_lsm_config *config, tl_data_file *const *files, s
     tl_status status = TL_OK;
     if (n_files > UINT32_MAX / 2)
         return tl_error_set(err, TL_E_LIMIT, "bucket has %zu files", n_files);
-    TL_TRY_GOTO(tl_lsm__file_keys(config, files, n_files, &keys, err));
+    TL_TRY_GOTO(range_keys(range_type, files, n_files, &keys, err));
     TL_TRY_GOTO(order_files(keys, n_files, &order, err));
     sections = tl_calloc(n_files + 1, sizeof(*sections));
     if (sections == NULL) {
@@ -280,4 +284,39 @@ void tl_sections_free(tl_section *sections, size_t n)
         tl_free(sections[i].runs);
     }
     tl_free(sections);
+}
+
+/* Files sorted by other columns (pk-clustering-override) have no key ranges; above level 0 a key is live in one file only. */
+static tl_status sections_of_clustered(tl_data_file *const *files, size_t n_files, tl_section **out, size_t *n, tl_error *err)
+{
+    tl_section *sections = tl_calloc(n_files + 1, sizeof(*sections));
+    tl_status status = sections == NULL ? tl_nomem(err, "sections") : TL_OK;
+    size_t made = 0;
+    for (size_t i = 0; i < n_files && status == TL_OK; i++) {
+        sections[i].runs = tl_calloc(1, sizeof(*sections[i].runs));
+        made += sections[i].runs != NULL;
+        sections[i].n_runs = sections[i].runs != NULL;
+        status = sections[i].runs == NULL ? tl_nomem(err, "sections") : tl_file_list_add(&sections[i].runs[0], files[i], err);
+    }
+    if (status != TL_OK) {
+        tl_sections_free(sections, made);
+        return status;
+    }
+    *out = sections;
+    *n = n_files;
+    return TL_OK;
+}
+
+tl_status tl_sections(const tl_lsm_config *config, tl_data_file *const *files, size_t n_files, tl_section **out, size_t *n,
+                      tl_error *err)
+{
+    size_t clustered = 0;
+    for (size_t i = 0; i < n_files; i++)
+        clustered += tl_lsm_is_clustered(config, files[i]);
+    if (clustered == 0)
+        return tl_lsm__sections_by(config->layout->key_type, files, n_files, out, n, err);
+    if (clustered < n_files)
+        return tl_error_set(err, TL_E_UNSUPPORTED, "not supported: merging files of level 0 with files that are sorted by other columns than the key "
+                            "('pk-clustering-override')");
+    return sections_of_clustered(files, n_files, out, n, err);
 }

@@ -66,6 +66,17 @@ void tl_lsm__sorter_free(tl_lsm__sorter *s)
 
 /* ---- in memory ---- */
 
+/* Sequence numbers of keyed tables. */
+static tl_status gather_seq(tl_batch *const *batches, const tl_rowref *refs, tl_batch *rows, tl_error *err)
+{
+    rows->seq = tl_alloc((size_t)(rows->n_rows + 1) * sizeof *rows->seq);
+    if (rows->seq == NULL)
+        return tl_nomem(err, "sorting");
+    for (int64_t i = 0; i < rows->n_rows; i++)
+        rows->seq[i] = batches[refs[i].src]->seq[refs[i].row];
+    return TL_OK;
+}
+
 static tl_status gather(const tl_lsm__sorter *s, tl_batch *const *batches, int32_t n, const tl_rowref *refs, int64_t n_rows, tl_batch **out,
                         tl_error *err)
 {
@@ -79,6 +90,8 @@ static tl_status gather(const tl_lsm__sorter *s, tl_batch *const *batches, int32
             srcs[b] = batches[b] == NULL ? NULL : batches[b]->cols[c];
         TL_TRY(tl_column_gather_multi(s->type->fields[c].type, srcs, refs, n_rows, &rows->cols[c], err));
     }
+    if (s->config->n_keys > 0)
+        TL_TRY(gather_seq(batches, refs, rows, err));
     *out = TL_STEAL(rows);
     return TL_OK;
 }

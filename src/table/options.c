@@ -299,7 +299,7 @@ static const tl_option_def options[] = {
     {"vector.file.format", "string", NULL, R, "Format of vector files.", false, NULL},
     {"vector-field", "string", NULL, R, "Columns that are vectors.", false, NULL},
     {"vector.target-file-size", "memory size", NULL, N, "Size at which a new vector file is begun.", false, NULL},
-    {"pk-clustering-override", "boolean", "false", R, "Files of a primary-key table are sorted by other columns.", true, NULL},
+    {"pk-clustering-override", "boolean", "false", E, "Files above level 0 of a primary-key table are sorted by 'clustering.columns' instead of the key; needs deletion vectors.", true, NULL},
 };
 
 #undef E
@@ -363,7 +363,6 @@ static const struct {
     {"vector", "vectors"},
     {"chain-table.", "chain tables"},
     {"scan.fallback-", "chain tables"},
-    {"pk-clustering-override", "clustering instead of key order"},
     {"commit.callbacks", "commit callbacks"},
     {"tag.callbacks", "tag callbacks"},
     {"query-auth.", "query authorisation"},

@@ -67,15 +67,38 @@ static tl_status add_format(tl_builder *col, const char *name)
     return tl_system__str(col, dot + 1);
 }
 
+/* The columns whose least and greatest values `file` tells: its key, or what it is sorted by instead. None where they are not known. */
+static tl_status range_columns(tl_table *table, const tl_table_schema *schema, const tl_data_file *file, int32_t **idx, int32_t *n, tl_error *err)
+{
+    const tl_options *opts = &table->schema->options;
+    const char *list = tl_options_get(opts, "clustering.columns");
+    char **names = NULL;
+    size_t n_names = 0;
+    bool clustered = file->level > 0 && list != NULL && tl_table__option_bool(opts, "pk-clustering-override");
+    if (clustered)
+        TL_TRY(tl_table__split_list(list, /* trim= */ true, &names, &n_names, err));
+    *idx = tl_calloc(TL_MAX((size_t)schema->n_primary_keys, n_names) + 1, sizeof **idx);
+    if (*idx != NULL && !clustered)
+        *n = tl_table_schema_trimmed_keys(schema, *idx);
+    bool known = true;
+    for (size_t i = 0; *idx != NULL && i < n_names; i++) {
+        (*idx)[i] = tl_type_field_index(schema->row_type, names[i]);
+        known &= (*idx)[i] >= 0;
+    }
+    if (clustered)
+        *n = known ? (int32_t)n_names : 0;
+    tl_names_free(names, n_names);
+    return *idx == NULL ? tl_nomem(err, "keys") : TL_OK;
+}
+
 /* "[k1, k2]" of a key row; NULL for append tables. */
 static tl_status add_key(tl_table *table, tl_builder *col, const tl_data_file *file, tl_bytes key, tl_error *err)
 {
     const tl_table_schema *schema = NULL;
     TL_TRY(tl_table__schema(table, file->schema_id, &schema, err));
-    TL_CLEANUP(tl_freep) int32_t *idx = tl_calloc((size_t)schema->n_primary_keys, sizeof *idx);
-    if (idx == NULL)
-        return tl_nomem(err, "keys");
-    int32_t n = tl_table_schema_trimmed_keys(schema, idx);
+    TL_CLEANUP(tl_freep) int32_t *idx = NULL;
+    int32_t n = 0;
+    TL_TRY(range_columns(table, schema, file, &idx, &n, err));
     if (n == 0 || key.len < 4 || (key.data[0] | key.data[1] | key.data[2] | key.data[3]) == 0)
         return tl_system__built(tl_builder_null(col), err);
     const tl_type *type = NULL;
