@@ -2,8 +2,8 @@
 import os
 import statistics
 
-HEAD = ("| W | work | peer | user CPU, us/row | user s | x Tidelake | of limit | wall s | k rows/s | RSS MB | written MB | files | p50 / p99 ms |\n"
-        "|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+HEAD = ("| W | work | peer | user CPU, us/row | user s | x Tidelake | of limit | wall s | k rows/s | RSS MB | read MB | written MB | files | p50 / p99 ms |\n"
+        "|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
 
 # The steps of bench_limits that a workload cannot do without, for each row in, and for each row out.
 FLOORS = {
@@ -22,9 +22,9 @@ def least(results, key):
 
 def rows_of(job, results, size):
     """Rows in for writes, out for reads; None where a count of rows says nothing."""
-    if "predicate" in job.variant or job.w == "W8":
+    if "predicate" in job.variant or "filter on" in job.variant or job.w == "W8":
         return None
-    return size.rows if job.w == "W2" else results[0].get("rows")
+    return size.rows if job.words[0] == "compact" else results[0].get("rows")
 
 
 def share_of_limit(job, results, size, live, limits):
@@ -46,12 +46,13 @@ def line(job, peer, work, results, tidelake, size, limit_share):
         key = "wall" if job.w == "W8" else "user"
         ratio = "**%.1f**" % (least(results, key) / max(least(tidelake, key), 1e-3))
     written = results[-1].get("wchar", 0) / 1e6 if "files" in results[-1] else 0
+    read = min(r.get("read_bytes", 0) for r in results) / 1e6  # the JVM's first pass reads its classes, too
     delay = ""
     if "p50_us" in results[0]:
         delay = "%.3g / %.3g" % tuple(statistics.median(r[k] for r in results) / 1e3 for k in ("p50_us", "p99_us"))
-    return "| %s | %s | %s | %s | %.3f | %s | %s | %.3f | %s | %s | %s | %s | %s |" % (
+    return "| %s | %s | %s | %s | %.3f | %s | %s | %.3f | %s | %s | %s | %s | %s | %s |" % (
         job.w, work, peer, "%.3f" % (user * 1e6 / rows) if rows else "", user, ratio, limit_share, wall, "%.0f" % (rows / wall / 1e3) if rows else "",
-        max(r["rss_mb"] for r in results) or "", "%.0f" % written if written else "", results[-1].get("files", ""), delay)
+        max(r["rss_mb"] for r in results) or "", "%.1f" % read if read else "", "%.0f" % written if written else "", results[-1].get("files", ""), delay)
 
 
 def limit_lines(results):

@@ -4,8 +4,8 @@
  *   tidelake bench upsert|compact|scan|changelog|small|lookup|first|decode KEY=VALUE…
  *
  * Keys: data (record file), wh (warehouse), table (in database b), kind (orders, wide), pk (true, false), commits, threads,
- * opts (table options: a=b;c=d), cols (all, 3, pred), skip (commits that the table of `small` has already), what (row, count),
- * n, keys, batch, passes (cold, warm), tier and memory_mb (of look-ups), wait (all: every commit of `upsert` waits for its
+ * opts (table options: a=b;c=d), cols (all, 3, pred; city, note: a filter on that column, the note of a row of data), skip (commits
+ * that the table of `small` has already), what (row, count), n, keys, batch, passes (cold, warm), tier and memory_mb (of look-ups), wait (all: every commit of `upsert` waits for its
  * compactions; else the last), w and variant (printed), reps. For each repetition one JSON line is printed. With one thread everything
  * happens inside the calls; `small` has the default, a thread for compactions, and waits for none.
  */
@@ -54,12 +54,14 @@ static int is_wide(void)
 
 /* ---- writing ---- */
 
-/* The words of opts= behind the options that every table of the benchmark has, as JSON. */
+/* The options that every table of the benchmark has, then the words of opts=, as JSON. */
 static void make_table(tidelake_lake *lake, int pk)
 {
     char options[2048], given[1024], *rest = NULL;
-    size_t at = (size_t)snprintf(options, sizeof options, ",\"bucket\":\"%s\",\"file.compression\":\"zstd\"", pk ? "4" : "-1");
-    snprintf(given, sizeof given, "%s", arg("opts", ""));
+    size_t at = (size_t)snprintf(options, sizeof options, ",\"file.compression\":\"zstd\"");
+    snprintf(given, sizeof given, ";%s", arg("opts", ""));
+    if (strstr(given, ";bucket=") == NULL)
+        at += (size_t)snprintf(options + at, sizeof options - at, ",\"bucket\":\"%s\"", pk ? "4" : "-1");
     for (char *pair = strtok_r(given, ";", &rest); pair != NULL; pair = strtok_r(NULL, ";", &rest)) {
         char *value = strchr(pair, '=');
         if (value == NULL)
@@ -281,10 +283,21 @@ static void drain(tidelake_rows *rows, sums *s)
 
 static const char *const three_columns[] = {"order_id", "city", "amount"};
 
+/* The note of one row of the input; Bench.java has the same row. */
+#define ROW_SOUGHT 12345
+
+static const char *note_filter(char *out, size_t bytes)
+{
+    records r = records_open(arg("data", ""), 0);
+    const order_record *row = (const order_record *)r.data + ROW_SOUGHT;
+    snprintf(out, bytes, "[\"=\",\"note\",\"%.*s\"]", row->note_len, row->note);
+    return out;
+}
+
 static void scan(void)
 {
     const char *cols = arg("cols", "all");
-    char variant[128];
+    char variant[128], where[256];
     snprintf(variant, sizeof variant, "%s%s", arg("variant", ""), cols);
     for (int rep = 0; rep < number("reps", 3); rep++) {
         tidelake_lake *lake = open_lake();
@@ -297,16 +310,23 @@ static void scan(void)
             options.n_columns = 3;
         } else if (strcmp(cols, "pred") == 0) {
             options.where = "[\"and\",[\"=\",\"city\",7],[\"between\",\"amount\",\"20000.00\",\"40000.00\"]]";
+        } else if (strcmp(cols, "city") == 0) {
+            options.where = "[\"=\",\"city\",7]";
+        } else if (strcmp(cols, "note") == 0) {
+            options.where = note_filter(where, sizeof where);
         }
         sums s = {0};
+        tidelake_io before = TIDELAKE_IO_INIT, after = TIDELAKE_IO_INIT;
+        tidelake_io_count(&before);
         measure start = measure_start();
         check(tidelake_table_open(lake, table_name(""), NULL, 0, &table, &err));
         check(tidelake_read(table, &options, &rows, &err));
         drain(rows, &s);
         tidelake_table_close(table);
+        tidelake_io_count(&after);
         measure_done(&start, arg("w", "W3"), variant, rep,
-                     ",\"rows\":%lld,\"sum_id\":%lld,\"sum_amount\":%lld,\"sum_rest\":%lld", (long long)s.rows, (long long)s.id,
-                     (long long)s.amount, (long long)s.rest);
+                     ",\"rows\":%lld,\"sum_id\":%lld,\"sum_amount\":%lld,\"sum_rest\":%lld,\"read_bytes\":%lld", (long long)s.rows,
+                     (long long)s.id, (long long)s.amount, (long long)s.rest, (long long)(after.read_bytes - before.read_bytes));
         tidelake_close(lake);
     }
 }

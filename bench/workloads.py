@@ -49,7 +49,44 @@ def jobs(size, inputs):
     add("W8", "program: read all of a small table", "program", "read", "b.w8")
     add("W9", "append ingest", "upsert", "data=" + big, "table=w9", "pk=false")
     add("W9", "append scan", "scan", "table=w9", "cols=all", check=every)
+    other_formats(add, size, big, live)
+    other_buckets(add, mid, mid_live)
+    file_indexes(add, big, live)
     return out
+
+
+def other_formats(add, size, big, live):
+    """W10: what W1, W2, W3 and W9 are for Parquet."""
+    for fmt, name in (("orc", "ORC"), ("avro", "Avro")):
+        keyed, append, opts = "w10" + fmt, "w10%sa" % fmt, "file.format=" + fmt
+        add("W10", name + ", append ingest", "upsert", "data=" + big, "table=" + append, "pk=false", "opts=" + opts)
+        for cols, which in (("all", "all columns"), ("3", "3 columns"), ("pred", "predicate")):
+            add("W10", "%s, append scan, %s" % (name, which), "scan", "table=" + append, "cols=" + cols, check=live["append"] if cols == "all" else {})
+        add("W10", name + ", upsert, write-only", "upsert", "data=" + big, "table=" + keyed, "opts=write-only=true;" + opts)
+        add("W10", name + ", full compaction", "compact", "table=" + keyed)
+        for t, when in ((keyed, "merge on read"), (keyed + "_c", "compacted")):
+            add("W10", "%s, %s, all columns" % (name, when), "scan", "table=" + t, "cols=all", check=live)
+
+
+def other_buckets(add, mid, live):
+    """W11 and W12: what W1, W2 and W3 are with fixed buckets and without deletion vectors."""
+    for w, t, name, opts in (("W11", "w11", "deletion vectors", "deletion-vectors.enabled=true"), ("W12", "w12", "dynamic buckets", "bucket=-1")):
+        add(w, name + ", upsert", "upsert", "data=" + mid, "table=" + t, "wait=all", "opts=" + opts)
+        for cols, which in (("all", "all columns"), ("3", "3 columns"), ("pred", "predicate")):
+            add(w, "%s, scan, %s" % (name, which), "scan", "table=" + t, "cols=" + cols, check=live if cols == "all" else {})
+    add("W12", "dynamic buckets, upsert, write-only", "upsert", "data=" + mid, "table=w12wo", "opts=write-only=true;bucket=-1")
+    add("check", "scan of w12wo", "scan", "table=w12wo", "cols=all", "reps=1", check=live)
+
+
+def file_indexes(add, big, live):
+    """W13: ingest with indexes of a column of few values and of one of many; what filters on them read."""
+    opts = "file-index.bitmap.columns=city;file-index.bloom-filter.columns=note;file-index.bloom-filter.note.items=500000"
+    add("W13", "file indexes, append ingest", "upsert", "data=" + big, "table=w13", "pk=false", "opts=" + opts)
+    add("W13", "file indexes, upsert, write-only", "upsert", "data=" + big, "table=w13k", "opts=write-only=true;" + opts)
+    for cols, name in (("city", "filter on the bitmap"), ("note", "filter on the bloom filter")):
+        for t, how in (("w13", "indexed"), ("w9", "no index")):
+            add("W13", "%s, %s" % (name, how), "scan", "table=" + t, "cols=" + cols, "data=" + big, check={})
+    add("check", "scan of w13", "scan", "table=w13", "cols=all", "reps=1", check=live["append"])
 
 
 # The workloads that say something of the peers that are not Paimon in Java: (variant begins with, what they do instead).
@@ -64,7 +101,7 @@ ELSEWHERE = {
 
 def elsewhere(peer, job):
     """What the peer does for this job: None if nothing, '' if just that, else its own words for it."""
-    if "2 threads" in job.variant or job.w in ("check", "W0", "W2", "W4", "W5", "W6"):
+    if "2 threads" in job.variant or job.w in ("check", "W0", "W2", "W4", "W5", "W6", "W10", "W11", "W12", "W13"):
         return None
     name = job.variant.partition(" ")[2] if job.w == "W7" else job.variant
     for begins, instead in ELSEWHERE[peer]:

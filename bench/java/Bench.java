@@ -1,11 +1,14 @@
+import org.apache.paimon.CoreOptions;
 import org.apache.paimon.catalog.*;
 import org.apache.paimon.data.*;
 import org.apache.paimon.disk.IOManager;
 import org.apache.paimon.fs.Path;
+import org.apache.paimon.index.HashBucketAssigner;
 import org.apache.paimon.options.Options;
 import org.apache.paimon.predicate.*;
 import org.apache.paimon.reader.RecordReader;
 import org.apache.paimon.schema.Schema;
+import org.apache.paimon.table.BucketMode;
 import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.Table;
 import org.apache.paimon.table.query.LocalTableQuery;
@@ -72,15 +75,15 @@ public class Bench {
     static final class Clock {
         long t = System.nanoTime();
         double[] c = cpu();
-        long w = io("wchar");
+        long w = io("wchar"), r = io("rchar");
 
         String done(String w, String variant, int rep, String more) throws IOException {
             double[] d = cpu();
             return String.format(Locale.ROOT,
                     "{\"peer\":\"paimon-java\",\"w\":\"%s\",\"variant\":\"%s\",\"rep\":%d,\"wall\":%.3f,\"user\":%.2f,"
-                            + "\"sys\":%.2f,\"rss_mb\":%d,\"wchar\":%d%s}",
+                            + "\"sys\":%.2f,\"rss_mb\":%d,\"wchar\":%d,\"read_bytes\":%d%s}",
                     w, variant, rep, (System.nanoTime() - t) / 1e9, d[0] - c[0], d[1] - c[1], hwm() / 1024,
-                    io("wchar") - this.w, more);
+                    io("wchar") - this.w, io("rchar") - this.r, more);
         }
     }
 
@@ -280,6 +283,21 @@ public class Bench {
         }
     }
 
+    /** Buckets of a table with dynamic ones, as Flink's operator in front of a writer chooses them; for one thread. */
+    static final class Assigner {
+        final HashBucketAssigner assigner;
+        final RowPartitionKeyExtractor keys;
+
+        Assigner(FileStoreTable t) {
+            CoreOptions o = t.coreOptions();
+            assigner = new HashBucketAssigner(t.snapshotManager(), "bench", t.store().newIndexFileHandler(), 1, 1, 0,
+                    o.dynamicBucketTargetRowNum(), o.dynamicBucketMaxBuckets());
+            keys = new RowPartitionKeyExtractor(t.schema());
+        }
+
+        int bucket(InternalRow row) { return assigner.assign(keys.partition(row), keys.trimmedPrimaryKey(row).hashCode()); }
+    }
+
     // ---- W1, W5 (write side), W6, W9 (write side) -------------------------------------------------------------------
 
     static void upsert() throws Exception {
@@ -306,6 +324,7 @@ public class Bench {
                 ss[i] = source(m);
             }
             StreamTableCommit tc = wb.newCommit();
+            final Assigner dynamic = t.bucketMode() == BucketMode.HASH_DYNAMIC ? new Assigner(t) : null;
             long rows = ss[0].rows();
             long commitNs = 0, prepNs = 0;
             for (int k = 0; k < commits; k++) {
@@ -318,7 +337,10 @@ public class Bench {
                     fs.add(ex.submit(() -> {
                         Source s = ss[n];
                         StreamTableWrite tw = ws[n];
-                        if (threads == 1) {
+                        if (dynamic != null) {
+                            for (long r = from; r < to; r++) { GenericRow row = s.row(r); tw.write(row, dynamic.bucket(row)); }
+                            dynamic.assigner.prepareCommit(id);
+                        } else if (threads == 1) {
                             for (long r = from; r < to; r++) tw.write(s.row(r));
                         } else if (pk) {
                             for (long r = from; r < to; r++) {
@@ -386,6 +408,9 @@ public class Bench {
 
     // ---- W3, W9 (read side) -------------------------------------------------------------------------------------------
 
+    /** The input's row whose note is looked for; tidelake_bench.c has the same. */
+    static final long ROW_SOUGHT = 12345;
+
     static void scan() throws Exception {
         String name = arg("table", "t"), cols = arg("cols", "all");
         int threads = argi("threads", 1);
@@ -405,6 +430,11 @@ public class Bench {
                 rb.withFilter(PredicateBuilder.and(pb.equal(1, 7),
                         pb.greaterOrEqual(4, Decimal.fromUnscaledLong(2000000, 12, 2)),
                         pb.lessOrEqual(4, Decimal.fromUnscaledLong(4000000, 12, 2))));
+                filter = true;
+            } else if (cols.equals("city") || cols.equals("note")) {
+                PredicateBuilder pb = new PredicateBuilder(rt);
+                rb.withFilter(cols.equals("city") ? pb.equal(1, 7)
+                        : pb.equal(6, orders(map(arg("data", ""))).row(ROW_SOUGHT).getString(6)));
                 filter = true;
             }
             List<Split> splits = rb.newScan().plan().splits();

@@ -459,6 +459,23 @@ TIDELAKE_API int tidelake_sql_is_complete(const char *text, size_t bytes);
 /** Words that may follow `prefix`, as tidelake_list_tables() gives names. */
 TIDELAKE_API tl_status tidelake_session_complete(tidelake_session *session, const char *prefix, char **out, tl_error *err);
 
+/* ---- what it cost ---- */
+
+/** What this process has asked of its file systems since it began, in all of its threads. */
+typedef struct tidelake_io {
+    size_t struct_bytes;
+    int64_t read_bytes; /* of a mapped file those pieces that were looked at */
+    int64_t reads;
+    int64_t written_bytes;
+    int64_t writes;
+    int64_t files_created;
+    int64_t index_files;   /* data files whose index was asked by a filter */
+    int64_t index_skipped; /* those of them that were not read at all */
+    int64_t index_rows;    /* rows that were not read of the others */
+} tidelake_io;
+#define TIDELAKE_IO_INIT {sizeof(tidelake_io), 0, 0, 0, 0, 0, 0, 0, 0}
+TIDELAKE_API void tidelake_io_count(tidelake_io *out);
+
 /** "1 h", "PT1H", "P1D", "30 s" to milliseconds. */
 TIDELAKE_API tl_status tidelake_parse_duration(const char *text, int64_t *ms, tl_error *err);
 

@@ -1,9 +1,27 @@
 /* Lakes and tables: open, create, alter, drop, list. */
 #include "api/api_private.h"
+#include "index/file_index.h"
 
 #ifndef TL_VERSION
 #error "the build defines TL_VERSION"
 #endif
+
+void tidelake_io_count(tidelake_io *out)
+{
+    tl_io_counters io = tl_io_count();
+    tl_file_index_counters indexes = tl_file_index_count();
+    size_t bytes = TL_MIN(out->struct_bytes, sizeof *out);
+    tidelake_io now = {.struct_bytes = bytes,
+                       .read_bytes = (int64_t)io.read_bytes,
+                       .reads = (int64_t)io.read_calls,
+                       .written_bytes = (int64_t)io.write_bytes,
+                       .writes = (int64_t)io.write_calls,
+                       .files_created = (int64_t)io.files_created,
+                       .index_files = (int64_t)indexes.files_asked,
+                       .index_skipped = (int64_t)indexes.files_skipped,
+                       .index_rows = (int64_t)indexes.rows_cut};
+    memcpy(out, &now, bytes);
+}
 
 const char *tidelake_version(void)
 {

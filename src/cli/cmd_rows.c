@@ -1,4 +1,5 @@
 /* Commands that move rows: write, read, changelog. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,6 +152,15 @@ static bool is_system(const char *name)
     return strchr(name, '$') != NULL;
 }
 
+/* Metadata counts, too: all that the process has read. */
+static void print_stats(void)
+{
+    tidelake_io io = TIDELAKE_IO_INIT;
+    tidelake_io_count(&io);
+    fprintf(stderr, "{\"read_bytes\":%lld,\"reads\":%lld,\"index_files\":%lld,\"index_skipped\":%lld,\"index_rows\":%lld}\n",
+            (long long)io.read_bytes, (long long)io.reads, (long long)io.index_files, (long long)io.index_skipped, (long long)io.index_rows);
+}
+
 static int read_table(const cli_args *args, tidelake_read_options *options, cli_table *t)
 {
     tidelake_rows *rows;
@@ -163,6 +173,8 @@ static int read_table(const cli_args *args, tidelake_read_options *options, cli_
     if (ok)
         ok = cli_output_close(&out, cli_print_all(rows, &out));
     tidelake_rows_free(rows);
+    if (ok && cli_has(args, "stats"))
+        print_stats();
     return ok ? CLI_EXIT_OK : CLI_EXIT_FAILED;
 }
 

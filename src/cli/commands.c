@@ -47,6 +47,7 @@ static const cli_option read_options[] = {
     {"kinds", CLI_FLAG, "", "tell each row's kind (_kind)"},
     {"order", CLI_VALUE, "ORDER", "bytes (JSON lines sorted, the default) or scan (as they are read)"},
     {"threads", CLI_VALUE, "N", "read with N threads (default 1)"},
+    {"stats", CLI_FLAG, "", "print to standard error what was read: bytes, calls, and what file indexes spared"},
     OPTION_OUTPUT,
     END,
 };

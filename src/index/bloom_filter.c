@@ -11,11 +11,12 @@
 #define ITEMS_DEFAULT 1000000
 #define FPP_DEFAULT 0.1
 #define HASHES_MAX 1024 /* a file with more is not believed */
+#define PROBES_MAX 64   /* bits that are fetched one by one; for more of them the whole filter is */
 
 typedef struct bloom_reader {
     tl_findex__reader base;
     int32_t n_hashes;
-    tl_bytes_view bits;
+    tl_bytes_view bits; /* data NULL: not fetched as a whole */
 } bloom_reader;
 
 typedef struct bloom_writer {
@@ -70,13 +71,17 @@ static tl_status bloom_open(tl_findex__reader *reader, tl_error *err)
     return TL_OK;
 }
 
-static bool may_hold(const bloom_reader *r, uint64_t hash)
+static tl_status may_hold(const bloom_reader *r, uint64_t hash, bool *out, tl_error *err)
 {
-    for (int32_t i = 1; i <= r->n_hashes; i++) {
-        if (!tl_bit_get(r->bits.data, bit_of(hash, i, (uint32_t)r->bits.len * 8)))
-            return false;
+    *out = true;
+    for (int32_t i = 1; *out && i <= r->n_hashes; i++) {
+        uint32_t bit = bit_of(hash, i, (uint32_t)r->bits.len * 8);
+        tl_bytes_view byte;
+        if (r->bits.data == NULL)
+            TL_TRY(tl_findex__view(&r->base.in, 4 + bit / 8, 1, &byte, err));
+        *out = r->bits.data != NULL ? tl_bit_get(r->bits.data, bit) : tl_bit_get(byte.data, bit % 8);
     }
-    return true;
+    return TL_OK;
 }
 
 static tl_status bloom_answer(tl_findex__reader *reader, const tl_findex__ask *ask, tl_findex__answer *out, tl_error *err)
@@ -84,10 +89,12 @@ static tl_status bloom_answer(tl_findex__reader *reader, const tl_findex__ask *a
     bloom_reader *r = (bloom_reader *)reader;
     if (ask->op != TL_FINDEX__IN)
         return TL_OK;
-    if (r->bits.data == NULL)
+    if (r->bits.data == NULL && ask->n_values * r->n_hashes > PROBES_MAX)
         TL_TRY(tl_findex__view(&r->base.in, 4, (int64_t)r->bits.len, &r->bits, err));
     for (int64_t i = 0; i < ask->n_values; i++) {
-        if (may_hold(r, hash_value(&r->base.type, ask->values[i])))
+        bool held;
+        TL_TRY(may_hold(r, hash_value(&r->base.type, ask->values[i]), &held, err));
+        if (held)
             return TL_OK;
     }
     out->verdict = TL_INDEX_NONE;

@@ -17,6 +17,8 @@ tl_status tl_findex__view(const tl_findex__input *in, int64_t from, int64_t byte
         return tl_error_set(err, TL_E_CORRUPT, "byte %lld: %lld bytes where the index ends at %lld", (long long)(in->from + from),
                             (long long)bytes, (long long)(in->from + in->bytes));
     if (in->memory.data != NULL) {
+        if (in->file != NULL)
+            tl_io_count_mapped((size_t)bytes);
         *out = (tl_bytes_view){in->memory.data + in->from + from, (size_t)bytes};
         return TL_OK;
     }

@@ -26,6 +26,11 @@ void tl_io__count_create(void)
     atomic_fetch_add_explicit(&counters.files_created, 1, memory_order_relaxed);
 }
 
+void tl_io_count_mapped(size_t bytes)
+{
+    tl_io__count_read(bytes);
+}
+
 tl_io_counters tl_io_count(void)
 {
     return (tl_io_counters){atomic_load(&counters.read_bytes), atomic_load(&counters.read_calls), atomic_load(&counters.write_bytes),

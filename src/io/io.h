@@ -148,5 +148,7 @@ typedef struct tl_io_counters {
     uint64_t read_bytes, read_calls, write_bytes, write_calls, files_created;
 } tl_io_counters;
 tl_io_counters tl_io_count(void);
+/** A piece of a mapped file is about to be looked at: it counts as read, as it would without the mapping. */
+void tl_io_count_mapped(size_t bytes);
 
 #endif

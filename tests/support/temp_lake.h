@@ -2,29 +2,8 @@
 #ifndef TL_TESTS_TEMP_LAKE_H
 #define TL_TESTS_TEMP_LAKE_H
 
-#include <unistd.h>
-
 #include "support/lake_model.h"
-
-/* "/tmp/tidelake-test-XXXXXX" or so; freed and removed by remove_temp_dir(). */
-static inline char *make_temp_dir(void)
-{
-    const char *tmp = getenv("TMPDIR");
-    char *path = tl_strf("%s/tidelake-test-XXXXXX", tmp == NULL || *tmp == '\0' ? "/tmp" : tmp);
-    assert_non_null(path);
-    assert_non_null(mkdtemp(path));
-    return path;
-}
-
-static inline void remove_temp_dir(char *path)
-{
-    tl_fs *fs = NULL;
-    tl_error err;
-    assert_ok(tl_fs_local(&fs, &err), &err);
-    assert_ok(tl_fs_remove_all(fs, path, &err), &err);
-    tl_fs_unref(fs);
-    tl_free(path);
-}
+#include "support/temp_dir.h"
 
 /* Without cmocka's checks: also for children and threads. `dir` NULL: in memory, given `fs`. */
 static inline tl_status open_lake(const char *dir, tl_fs *memory, tl_catalog **out, tl_error *err)

@@ -12,13 +12,18 @@ typedef struct lake {
     tl_catalog *catalog;
 } lake;
 
-static inline lake lake_on(tl_fs *fs)
+static inline lake lake_at(tl_fs *fs, const char *root)
 {
     lake l = {.fs = fs};
     tl_error err;
-    assert_ok(tl_catalog_open(fs, "/lake", &l.catalog, &err), &err);
+    assert_ok(tl_catalog_open(fs, root, &l.catalog, &err), &err);
     assert_ok(tl_catalog_create_database(l.catalog, "d", /* if_not_exists= */ true, &err), &err);
     return l;
+}
+
+static inline lake lake_on(tl_fs *fs)
+{
+    return lake_at(fs, "/lake");
 }
 
 static inline lake memory_lake(void)

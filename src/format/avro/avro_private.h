@@ -144,6 +144,7 @@ typedef struct tl_avro_in {
     tl_buf window;                /* bytes of `file` from window_pos on */
     int64_t window_pos;
     size_t read_ahead; /* bytes */
+    int64_t counted;   /* of a mapped file: the bytes before this one are counted as read */
     tl_buf plain; /* decompressed */
 } tl_avro_in;
 

@@ -28,6 +28,11 @@ static size_t block_bytes_max(size_t packed_bytes)
 static tl_status fetch(tl_avro_in *in, int64_t pos, size_t len, tl_bytes_view *out, tl_error *err)
 {
     if (in->memory.data != NULL) {
+        int64_t from = TL_MAX(pos, in->counted), to = pos + (int64_t)len;
+        if (in->file != NULL && from < to) {
+            tl_io_count_mapped((size_t)(to - from));
+            in->counted = to;
+        }
         *out = (tl_bytes_view){in->memory.data + pos, len};
         return TL_OK;
     }

@@ -88,6 +88,7 @@ static tl_status check_record(const blob_reader *r, const uint8_t *record, int64
 static tl_status records_of(blob_reader *r, int64_t bytes, const uint8_t **out, tl_error *err)
 {
     if (r->mapped != NULL) {
+        tl_io_count_mapped((size_t)bytes);
         *out = r->mapped + r->offset;
         return TL_OK;
     }

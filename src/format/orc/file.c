@@ -29,6 +29,8 @@ tl_status tl_orc__file_plain(const tl_orc_file *file, int64_t offset, int64_t by
     tl_bytes_view piece;
     TL_CLEANUP(tl_freep) uint8_t *owned = NULL;
     TL_TRY(tl_orc__file_piece(file, offset, bytes, &piece, &owned, err));
+    if (owned == NULL)
+        tl_io_count_mapped(piece.len);
     for (size_t at = 0; at < piece.len;) {
         TL_TRY(tl_orc__block(file->meta.compression, file->meta.block_bytes, piece, &at, out, err));
         if (out->len > META_BYTES_MAX)
@@ -55,6 +57,8 @@ static tl_status read_tail(tl_orc_file *file, tl_error *err)
     TL_CLEANUP(tl_freep) uint8_t *owned = NULL;
     int64_t want = TL_MIN(file->bytes, 256);
     TL_TRY(tl_orc__file_piece(file, file->bytes - want, want, &tail, &owned, err));
+    if (owned == NULL)
+        tl_io_count_mapped(tail.len);
     size_t ps_bytes = tail.data[tail.len - 1];
     if (ps_bytes + 1 > tail.len)
         return tl_error_set(err, TL_E_CORRUPT, "postscript of %zu bytes in a file of %lld bytes", ps_bytes,

@@ -188,7 +188,7 @@ bool tl_orc__read_stats(tl_bytes_view message, uint32_t writer_version, tl_orc_s
 
 tl_status tl_orc__file_open(tl_fs *fs, const char *path, int64_t bytes, tl_orc_file *out, tl_error *err);
 void tl_orc__file_close(tl_orc_file *file);
-/** Bytes of the file; *owned (tl_free) is NULL where the file is mapped. */
+/** Bytes of the file; *owned (tl_free) is NULL where the file is mapped: then they are not counted as read, which is for who looks at them. */
 tl_status tl_orc__file_piece(const tl_orc_file *file, int64_t offset, int64_t bytes, tl_bytes_view *out, uint8_t **owned,
                              tl_error *err);
 /** Plain bytes of a piece of metadata, appended to `out`. */

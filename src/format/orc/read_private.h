@@ -13,6 +13,7 @@ typedef struct tl_orc_in {
     tl_bytes_view raw; /* the stream as it lies in the file */
     uint8_t *owned;    /* its copy where the file is not mapped */
     size_t at;         /* next block in `raw` */
+    size_t counted;    /* of a mapped file: the bytes before this one are counted as read */
     tl_buf buf;        /* plain bytes of the window (with compression) */
     const uint8_t *p;  /* window: next byte and end */
     const uint8_t *end;

@@ -2,6 +2,7 @@
 #include "format/orc/read_private.h"
 
 #define PIECE_BYTES ((size_t)1 << 20)
+#define PLAIN_BYTES ((size_t)8 << 10) /* a stream that is not compressed is looked at in pieces of so many bytes */
 
 tl_status tl_orc__truncated(tl_error *err)
 {
@@ -15,18 +16,34 @@ void tl_orc__in_deinit(tl_orc_in *in)
     *in = (tl_orc_in){0};
 }
 
-/* The window begins at `at`, empty with compression, all that is left without. */
+/* The stream is looked at from `from` to `at`. */
+static void count_mapped(tl_orc_in *in, size_t from)
+{
+    from = TL_MAX(from, in->counted);
+    if (in->owned != NULL || from >= in->at)
+        return;
+    tl_io_count_mapped(in->at - from);
+    in->counted = in->at;
+}
+
+/* Without compression: at least `bytes` from `from` on, or all that are left. */
+static void set_plain_window(tl_orc_in *in, size_t from, size_t bytes)
+{
+    in->at = from + TL_MIN(in->raw.len - from, TL_MAX(bytes, PLAIN_BYTES));
+    in->p = in->raw.data + from;
+    in->end = in->raw.data + in->at;
+    count_mapped(in, from);
+}
+
+/* The window begins at `at`, empty with compression. */
 static void set_window(tl_orc_in *in, size_t at)
 {
     static const uint8_t nothing[1];
     in->at = at;
     in->buf.len = 0;
     in->p = in->end = nothing;
-    if (in->compression == TL_ORC_NONE && in->raw.len > 0) {
-        in->p = in->raw.data + at;
-        in->end = in->raw.data + in->raw.len;
-        in->at = in->raw.len;
-    }
+    if (in->compression == TL_ORC_NONE && in->raw.len > 0)
+        set_plain_window(in, at, 0);
 }
 
 void tl_orc__in_reset(tl_orc_in *in, const tl_orc_file *file, tl_bytes_view raw, uint8_t *owned)
@@ -34,6 +51,7 @@ void tl_orc__in_reset(tl_orc_in *in, const tl_orc_file *file, tl_bytes_view raw,
     tl_free(in->owned);
     in->owned = owned;
     in->raw = raw;
+    in->counted = 0;
     in->compression = file->meta.compression;
     in->block_bytes = file->meta.block_bytes;
     set_window(in, 0);
@@ -41,13 +59,18 @@ void tl_orc__in_reset(tl_orc_in *in, const tl_orc_file *file, tl_bytes_view raw,
 
 static tl_status grow_window(tl_orc_in *in, size_t bytes, tl_error *err)
 {
-    size_t left = (size_t)(in->end - in->p);
+    if (in->compression == TL_ORC_NONE) {
+        set_plain_window(in, (size_t)(in->p - in->raw.data), bytes);
+        return TL_OK;
+    }
+    size_t left = (size_t)(in->end - in->p), from = in->at;
     if (left > 0 && in->buf.data != NULL)
         memmove(in->buf.data, in->p, left);
     in->buf.len = left;
     tl_status status = TL_OK;
     while (status == TL_OK && in->buf.len < bytes && in->at < in->raw.len)
         status = tl_orc__block(in->compression, in->block_bytes, in->raw, &in->at, &in->buf, err);
+    count_mapped(in, from);
     if (in->buf.data != NULL) {
         in->p = in->buf.data;
         in->end = in->buf.data + in->buf.len;

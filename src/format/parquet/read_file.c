@@ -25,6 +25,7 @@ static tl_status read_footer_mapped(tl_pq_file *file, tl_bytes_view *out, tl_err
 {
     int64_t footer_bytes;
     TL_TRY(check_tail(file->map + file->bytes - TL_PQ_TAIL_BYTES, file->bytes, &footer_bytes, err));
+    tl_io_count_mapped((size_t)footer_bytes + TL_PQ_TAIL_BYTES);
     *out = (tl_bytes_view){file->map + file->bytes - TL_PQ_TAIL_BYTES - footer_bytes, (size_t)footer_bytes};
     return TL_OK;
 }
@@ -147,6 +148,7 @@ tl_status tl_pq__file_piece(tl_pq_file *file, int64_t offset, int64_t bytes, tl_
         return tl_error_set(err, TL_E_CORRUPT, "%lld bytes at %lld lie outside of the file", (long long)bytes,
                             (long long)offset);
     if (file->map != NULL) {
+        tl_io_count_mapped((size_t)bytes);
         *out = (tl_bytes_view){file->map + offset, (size_t)bytes};
         return TL_OK;
     }

@@ -159,6 +159,8 @@ static tl_status read_header(tl_pq_pages *pages, tl_error *err)
             return status;
         bytes = TL_MIN(bytes * 16, TL_MIN(left, HEADER_BYTES_MAX)); /* it may only have been cut off */
     }
+    if (pages->file->map != NULL)
+        tl_io_count_mapped(pages->header_bytes);
     if ((int64_t)pages->header_bytes + pages->header.compressed_bytes > left)
         return corrupt("page is longer than the file", err);
     if (pages->header.compressed_bytes > TL_PQ_PAGE_BYTES_MAX || pages->header.uncompressed_bytes > TL_PQ_PAGE_BYTES_MAX)
@@ -179,6 +181,8 @@ static tl_status get_body(tl_pq_pages *pages, const uint8_t **out, tl_error *err
     const tl_pq_page_header *header = &pages->header;
     TL_TRY(window_get(pages, pages->pos, (int64_t)pages->header_bytes + header->compressed_bytes, out, err));
     *out += pages->header_bytes;
+    if (pages->file->map != NULL)
+        tl_io_count_mapped((size_t)header->compressed_bytes);
     if (header->has_crc) {
         uint32_t crc = tl_crc32(0, *out, (size_t)header->compressed_bytes);
         if (crc != header->crc)
