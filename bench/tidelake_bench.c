@@ -5,9 +5,10 @@
  *
  * Keys: data (record file), wh (warehouse), table (in database b), kind (orders, wide), pk (true, false), commits, threads,
  * opts (table options: a=b;c=d), cols (all, 3, pred; city, note: a filter on that column, the note of a row of data), skip (commits
- * that the table of `small` has already), what (row, count), n, keys, batch, passes (cold, warm), tier and memory_mb (of look-ups), wait (all: every commit of `upsert` waits for its
- * compactions; else the last), w and variant (printed), reps. For each repetition one JSON line is printed. With one thread everything
- * happens inside the calls; `small` has the default, a thread for compactions, and waits for none.
+ * that the table of `small` has already), what (row, count), n, keys, batch, passes (cold, warm), tier and memory_mb (of look-ups),
+ * wait (all: every commit of `upsert` waits for its compactions; else the last), w and variant (printed), reps. For each repetition
+ * one JSON line is printed. With one thread everything happens inside the calls; `small` has the default, a thread for compactions,
+ * and waits for none.
  */
 #include <ftw.h>
 #include <stdbool.h>
