@@ -27,5 +27,17 @@ void tl_codec__zstd_cctx_give(struct ZSTD_CCtx_s *cctx); /* NULL is fine */
 bool tl_codec__zstd_is_futile(tl_bytes_view src);
 /** A frame with a short input as it is, at most 10 bytes longer, which `dst` has room for; its bytes. */
 size_t tl_codec__zstd_store(tl_bytes_view src, uint8_t *dst);
+/** Of a frame that is one segment, without a checksum, with the bytes of its content: at most 9 bytes; where the first block goes. */
+uint8_t *tl_codec__zstd_frame_header(uint8_t *dst, uint32_t content);
+/** Whether a Huffman code would make n > 0 bytes, of which each value comes `counts` times, smaller by a sixty-fourth, its table included. */
+bool tl_codec__huffman_saves(const uint32_t counts[256], uint32_t n);
+
+/* ---- zstd_numbers.c ---- */
+
+/**
+ * A frame with numbers of 4 or 8 bytes that differ in their low bytes only, from byte `from` of `src` on; 0: they don't, or zstd would do
+ * better. `dst` has room for src.len + 32 bytes; the bytes written.
+ */
+size_t tl_codec__zstd_numbers(tl_bytes_view src, size_t from, int32_t width, uint8_t *dst);
 
 #endif

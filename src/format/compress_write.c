@@ -153,7 +153,8 @@ static size_t run(const tl_compressor *c, tl_bytes_view src, uint8_t *dst, size_
     return 0;
 }
 
-tl_status tl_compress(tl_compressor *compressor, tl_bytes_view src, tl_buf *out, tl_error *err)
+/* width 0: not known to be numbers. */
+static tl_status compress(tl_compressor *compressor, tl_bytes_view src, size_t from, int32_t width, tl_buf *out, tl_error *err)
 {
     static const uint8_t nothing = 0;
     if (src.data == NULL)
@@ -165,9 +166,23 @@ tl_status tl_compress(tl_compressor *compressor, tl_bytes_view src, tl_buf *out,
         return tl_nomem(err, "compressed block");
     if (room == 0)
         return TL_OK;
-    size_t n = run(compressor, src, out->data + out->len, room);
+    size_t n = 0;
+    if (width != 0 && compressor->codec == TL_CODEC_ZSTD && compressor->level == 1 && tl_buf_reserve(out, src.len + 32) == TL_OK)
+        n = tl_codec__zstd_numbers(src, from, width, out->data + out->len);
+    if (n == 0)
+        n = run(compressor, src, out->data + out->len, room);
     if (n == 0)
         return tl_error_set(err, TL_E_NOMEM, "%s: compression of %zu bytes failed", tl_codec_name(compressor->codec), src.len);
     out->len += n;
     return TL_OK;
+}
+
+tl_status tl_compress(tl_compressor *compressor, tl_bytes_view src, tl_buf *out, tl_error *err)
+{
+    return compress(compressor, src, 0, 0, out, err);
+}
+
+tl_status tl_compress_numbers(tl_compressor *compressor, tl_bytes_view src, size_t from, int32_t width, tl_buf *out, tl_error *err)
+{
+    return compress(compressor, src, from, width, out, err);
 }

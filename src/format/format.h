@@ -33,6 +33,8 @@ tl_status tl_compressor_create(tl_codec codec, int level, tl_compressor **out, t
 void tl_compressor_free(tl_compressor *compressor);
 /** Append the compressed form of `src` to `out`. */
 tl_status tl_compress(tl_compressor *compressor, tl_bytes_view src, tl_buf *out, tl_error *err);
+/** The same of input that from byte `from` on is numbers of `width` bytes (LE), hardly any of which comes twice: sooner found out. */
+tl_status tl_compress_numbers(tl_compressor *compressor, tl_bytes_view src, size_t from, int32_t width, tl_buf *out, tl_error *err);
 /** Decompress to exactly `dst_bytes` bytes; anything else is TL_E_CORRUPT. Thread-safe (contexts are kept per thread). */
 tl_status tl_decompress(tl_codec codec, tl_bytes_view src, uint8_t *dst, size_t dst_bytes, tl_error *err);
 /** Decompress where the size is not known beforehand (Avro), up to `bytes_max`. Appends to `out`. */

@@ -6,7 +6,7 @@
  * answer is that of zstd: it looks for the same repetitions and estimates the same entropy. Who is in doubt says that it can.
  *
  * Layout of a frame that holds its content as it is (RFC 8878): magic; descriptor (single segment, size of the content size);
- * content size: 1 byte, or 2 bytes less 256 from 256 on; block header (LE 24 bits: last block 1, type raw 0 << 1, size << 3); content.
+ * content size: 1 byte, 2 bytes less 256 from 256 on, 4 bytes from there on; block header (LE 24 bits: last block 1, type raw 0 << 1, size << 3); content.
  */
 #include "format/compress_private.h"
 
@@ -40,14 +40,11 @@ static bool repeats(const uint8_t *p, size_t n)
 }
 
 /* Whether a Huffman code would save bytes, its table included. */
-static bool is_skewed(const uint8_t *p, size_t n)
+bool tl_codec__huffman_saves(const uint32_t counts[256], uint32_t n)
 {
-    uint16_t counts[256] = {0};
     uint32_t distinct = 0;
     uint64_t bits = 0; /* in 1/256 */
-    for (size_t i = 0; i < n; i++)
-        counts[p[i]]++;
-    uint32_t all = log2_256((uint32_t)n);
+    uint32_t all = log2_256(n);
     for (size_t s = 0; s < 256; s++) {
         distinct += counts[s] != 0;
         if (counts[s] != 0)
@@ -57,24 +54,41 @@ static bool is_skewed(const uint8_t *p, size_t n)
     return coded + n / 64 + 2 < n;
 }
 
+static bool is_skewed(const uint8_t *p, size_t n)
+{
+    uint32_t counts[256] = {0};
+    for (size_t i = 0; i < n; i++)
+        counts[p[i]]++;
+    return tl_codec__huffman_saves(counts, (uint32_t)n);
+}
+
 bool tl_codec__zstd_is_futile(tl_bytes_view src)
 {
     return src.len >= TL_ZSTD_SHORT_MIN && src.len <= TL_ZSTD_SHORT_MAX && !is_skewed(src.data, src.len) && !repeats(src.data, src.len);
 }
 
-size_t tl_codec__zstd_store(tl_bytes_view src, uint8_t *dst)
+uint8_t *tl_codec__zstd_frame_header(uint8_t *p, uint32_t content)
 {
-    uint8_t *p = dst;
     tl_write_le32(p, UINT32_C(0xFD2FB528));
     p += 4;
-    if (src.len < 256) {
+    if (content < 256) {
         *p++ = 0x20;
-        *p++ = (uint8_t)src.len;
-    } else {
+        *p++ = (uint8_t)content;
+    } else if (content < 256 + 65536) {
         *p++ = 0x60;
-        *p++ = (uint8_t)((src.len - 256) & 0xff);
-        *p++ = (uint8_t)((src.len - 256) >> 8);
+        tl_write_le16(p, (uint16_t)(content - 256));
+        p += 2;
+    } else {
+        *p++ = 0xa0;
+        tl_write_le32(p, content);
+        p += 4;
     }
+    return p;
+}
+
+size_t tl_codec__zstd_store(tl_bytes_view src, uint8_t *dst)
+{
+    uint8_t *p = tl_codec__zstd_frame_header(dst, (uint32_t)src.len);
     uint32_t block = 1 | (uint32_t)src.len << 3;
     *p++ = (uint8_t)block;
     *p++ = (uint8_t)(block >> 8);

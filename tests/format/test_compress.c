@@ -116,6 +116,57 @@ static void short_inputs_are_judged_as_zstd_does(void **state)
     ZSTD_freeCCtx(zstd);
 }
 
+/* Numbers: `low` bytes of each are random, `before` bytes stand before them; `kind` 1: sorted, 2: the low bytes are skewed. */
+static size_t numbers(uint8_t *out, size_t before, size_t n, int width, int low, int kind, uint64_t *rng)
+{
+    for (size_t i = 0; i < before; i++)
+        out[i] = (uint8_t)(test_random(rng) >> 56);
+    uint64_t high = low == 8 ? 0 : test_random(rng) << (8 * low), mask = low == 8 ? UINT64_MAX : (UINT64_C(1) << (8 * low)) - 1;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t v = kind == 1 ? i * (mask / n) : test_random(rng) & mask;
+        v = high | (kind == 2 ? v & 3 : v);
+        memcpy(out + before + i * (size_t)width, &v, (size_t)width);
+    }
+    return before + n * (size_t)width;
+}
+
+/* Whatever numbers are written without zstd, zstd reads; and they are hardly larger than what it would make of them. */
+static void numbers_are_written_as_zstd_reads_them(void **state)
+{
+    (void)state;
+    static const size_t counts[] = {1, 15, 16, 31, 40, 127, 128, 1400, 16384, 16386, 33000, 70000};
+    uint64_t rng = test_seed(2);
+    size_t most = counts[TL_ARRAY_LEN(counts) - 1] * 8 + 16, taken = 0;
+    uint8_t *data = tl_alloc(most), *back = tl_alloc(most), *by_zstd = tl_alloc(ZSTD_compressBound(most));
+    tl_compressor *compressor;
+    assert_ok(tl_compressor_create(TL_CODEC_ZSTD, 1, &compressor, &err), &err);
+    for (size_t c = 0; c < TL_ARRAY_LEN(counts) * 48; c++) {
+        int width = c % 2 == 0 ? 4 : 8, low = 1 + (int)(c / 2 % 8), kind = (int)(c / 16 % 3);
+        size_t n = counts[c / 48], before = c % 5 == 0 ? 0 : c % 17;
+        size_t bytes = numbers(data, before, n, width, TL_MIN(low, width), kind, &rng);
+        tl_bytes_view view = {data, bytes};
+        tl_buf packed = {0};
+        assert_ok(tl_compress_numbers(compressor, view, before, width, &packed, &err), &err);
+        if (ZSTD_decompress(back, most, packed.data, packed.len) != bytes || memcmp(back, data, bytes) != 0)
+            fail_msg("%zu numbers of %d bytes, %d of them random, %zu bytes before: not read again", n, width, low, before);
+        size_t own = tl_codec__zstd_numbers(view, before, width, by_zstd);
+        size_t want = ZSTD_compress(by_zstd, ZSTD_compressBound(bytes), data, bytes, 1);
+        if (own > want + want / 50 + 24)
+            fail_msg("%zu numbers of %d bytes, %d of them random, kind %d: %zu bytes, by zstd %zu", n, width, low, kind, own, want);
+        bool fits = kind == 0 && n >= 128 && low + 3 <= width;
+        assert_true(own != 0 || !fits);
+        assert_true(own == 0 || kind != 2);
+        assert_int_equal(tl_codec__zstd_numbers(view, before + 1, width, by_zstd), 0); /* not where it says */
+        taken += own != 0;
+        tl_buf_deinit(&packed);
+    }
+    assert_true(taken >= 5);
+    tl_compressor_free(compressor);
+    tl_free(data);
+    tl_free(back);
+    tl_free(by_zstd);
+}
+
 static void a_wrong_size_is_corrupt(void **state)
 {
     (void)state;
@@ -282,6 +333,7 @@ int main(void)
         cmocka_unit_test(every_codec_gives_back_what_it_got),
         cmocka_unit_test(a_compressor_is_used_again_and_again),
         cmocka_unit_test(short_inputs_are_judged_as_zstd_does),
+        cmocka_unit_test(numbers_are_written_as_zstd_reads_them),
         cmocka_unit_test(a_wrong_size_is_corrupt),
         cmocka_unit_test(damaged_input_is_an_error_or_other_bytes),
         cmocka_unit_test(output_of_unknown_size_grows_up_to_its_limit),

@@ -66,7 +66,7 @@ static tl_status put_dictionary(tl_pq_writer *writer, const tl_pq_leaf *leaf, in
     tl_bytes_view stored = values;
     if (writer->compressor != NULL) {
         writer->compressed.len = 0;
-        TL_TRY(tl_compress(writer->compressor, values, &writer->compressed, err));
+        TL_TRY(tl_compress_numbers(writer->compressor, values, 0, leaf->width, &writer->compressed, err));
         stored = (tl_bytes_view){writer->compressed.data, writer->compressed.len};
     }
     if (values.len > INT32_MAX || stored.len > INT32_MAX)

@@ -223,6 +223,7 @@ tl_status tl_pq__leaf_next_chunk(tl_pq_leaf *leaf, tl_error *err)
     bool no_dictionary = !leaf->options.dictionary || leaf->physical == TL_PQ_BOOLEAN ||
                          (leaf->physical == TL_PQ_FIXED_LEN_BYTE_ARRAY && !leaf->writer->options.is_v2);
     leaf->mode = no_dictionary ? TL_PQ_MODE_PLAIN : TL_PQ_MODE_FIRST;
+    leaf->hardly_repeats = false;
     tl_pq__dict_reset(&leaf->dict, leaf->width);
     tl_arena_deinit(&leaf->arena);
     leaf->arena = (tl_arena){0};

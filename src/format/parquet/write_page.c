@@ -156,6 +156,7 @@ static tl_status try_dictionary(tl_pq_leaf *leaf, tl_buf *out)
         out->len = start;
         leaf->ids.len = 0;
         leaf->mode = TL_PQ_MODE_PLAIN;
+        leaf->hardly_repeats = leaf->page_values > 0;
         tl_pq__dict_deinit(&leaf->dict);
         if (leaf->bloom.blocks != NULL)
             tl_pq__bloom_add_plain(&leaf->bloom, values, leaf->page_values, leaf->width);
@@ -345,8 +346,8 @@ static void start_page(tl_pq_leaf *leaf)
     tl_pq__bounds_reset(&leaf->page_bounds);
 }
 
-/** Compress what follows `head` bytes of the encoded page and append header and page to the chunk. */
-static tl_status put_page(tl_pq_leaf *leaf, size_t head, tl_pq_page_header *header, tl_error *err)
+/** Compress what follows `head` bytes of the encoded page and append header and page to the chunk; its values begin at `values`. */
+static tl_status put_page(tl_pq_leaf *leaf, size_t head, size_t values, tl_pq_page_header *header, tl_error *err)
 {
     tl_pq_writer *writer = leaf->writer;
     tl_buf *page = &writer->page;
@@ -358,7 +359,9 @@ static tl_status put_page(tl_pq_leaf *leaf, size_t head, tl_pq_page_header *head
         stored->len = 0;
         if (tl_buf_append(stored, page->data, head) != TL_OK)
             return tl_pq__leaf_nomem(leaf, err);
-        TL_TRY(tl_compress(writer->compressor, (tl_bytes_view){page->data + head, page->len - head}, stored, err));
+        bool numbers = leaf->hardly_repeats && header->data.encoding == TL_PQ_PLAIN;
+        TL_TRY(tl_compress_numbers(writer->compressor, (tl_bytes_view){page->data + head, page->len - head}, values - head,
+                                   numbers ? leaf->width : 0, stored, err));
         header->data.is_compressed = true;
     }
     if (stored->len > INT32_MAX)
@@ -400,10 +403,10 @@ tl_status tl_pq__leaf_end_page(tl_pq_leaf *leaf, tl_error *err)
     };
     if (put_levels(leaf, false, page, &header.data.rep_bytes) != TL_OK || put_levels(leaf, true, page, &header.data.def_bytes) != TL_OK)
         return tl_pq__leaf_nomem(leaf, err);
-    size_t head = is_v2 ? page->len : 0;
+    size_t values = page->len, head = is_v2 ? values : 0;
     if (put_values(leaf, page, &header.data.encoding) != TL_OK)
         return tl_pq__leaf_nomem(leaf, err);
-    TL_TRY(put_page(leaf, head, &header, err));
+    TL_TRY(put_page(leaf, head, values, &header, err));
     start_page(leaf);
     return TL_OK;
 }

@@ -280,6 +280,7 @@ typedef struct tl_pq_leaf {
 
     /* the page in the making */
     tl_pq_mode mode;
+    bool hardly_repeats; /* the chunk has no dictionary because the first page's values hardly come twice */
     int64_t page_rows;
     int64_t page_levels; /* entries, nulls included */
     int64_t page_values; /* not null */
