@@ -210,6 +210,11 @@ bool tl_sql__is_streaming(const tl_sql_session *session)
     return mode == NULL || strcasecmp(mode, "batch") != 0; /* Flink's own default */
 }
 
+tl_fs *tl_sql_session_fs(const tl_sql_session *session)
+{
+    return session->fs;
+}
+
 tl_sql_env tl_sql_session_env(const tl_sql_session *session)
 {
     return (tl_sql_env){.clock = session->clock, .zone = session->zone};

@@ -350,6 +350,8 @@ tl_status tl_sql_session_set(tl_sql_session *session, const char *key, const cha
 tl_status tl_sql_session_use_warehouse(tl_sql_session *session, const char *catalog, const char *warehouse, const char *db, tl_error *err);
 /** Environment for programs of this session's plans; valid until the session's settings change. */
 tl_sql_env tl_sql_session_env(const tl_sql_session *session);
+/** Where its warehouses and files are; the session's. */
+tl_fs *tl_sql_session_fs(const tl_sql_session *session);
 
 typedef enum tl_sql_stmt_kind {
     TL_SQL_COMMAND, /* SET, CREATE, ALTER, DROP, USE, SHOW, DESCRIBE, EXPLAIN, CALL, TRUNCATE, UPDATE, DELETE: tl_sql_execute() */

@@ -302,9 +302,8 @@ tl_status tl_stream_run_script(tl_sql_session *session, const char *text, size_t
     r.run.out = options->out == NULL ? stdout : options->out;
     pthread_mutex_init(&r.run.out_lock, NULL);
     tl_sql_script *script = NULL;
-    tl_status status = tl_fs_local(&r.run.fs, err);
-    if (status == TL_OK)
-        status = tl_pool_create(0, &r.run.pool, err);
+    r.run.fs = tl_fs_ref(tl_sql_session_fs(session));
+    tl_status status = tl_pool_create(0, &r.run.pool, err);
     if (status == TL_OK)
         status = tl_sql_script_create(text, bytes, options->vars, &script, err);
     if (status == TL_OK)

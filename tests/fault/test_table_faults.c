@@ -15,6 +15,7 @@
  * TL_FAULT_SAMPLES: allocations to try in each step, spread evenly (default 60; 0: every one). Under a sanitizer the calls of the
  * file system are sampled in the same way (default 15).
  */
+#include "support/copy_fs.h"
 #include "support/lake_model.h"
 
 #include <time.h>
@@ -201,46 +202,9 @@ static rows model_after(const world *w)
     return after;
 }
 
-/* ---- copies of the file system ---- */
-
-static void copy_file(tl_fs *from, tl_fs *to, const char *path)
-{
-    tl_error err;
-    tl_bytes bytes = {0};
-    tl_file *file = NULL;
-    assert_ok(tl_fs_read_all(from, path, INT64_C(1) << 30, &bytes, &err), &err);
-    assert_ok(tl_fs_create(to, path, &file, &err), &err);
-    assert_ok(tl_file_write(file, bytes.data, bytes.len, &err), &err);
-    assert_ok(tl_file_finish(file, &err), &err);
-    tl_bytes_deinit(&bytes);
-}
-
-static void copy_tree(tl_fs *from, tl_fs *to, const char *dir)
-{
-    tl_error err;
-    tl_dir_entry *entries = NULL;
-    size_t n = 0;
-    assert_ok(tl_fs_list(from, dir, &entries, &n, &err), &err);
-    for (size_t i = 0; i < n; i++) {
-        char *path = tl_path_join(dir, entries[i].name);
-        assert_non_null(path);
-        if (entries[i].stat.is_dir)
-            copy_tree(from, to, path);
-        else
-            copy_file(from, to, path);
-        tl_free(path);
-    }
-    tl_dir_free(entries, n);
-}
-
 static tl_fs *copy_of(tl_fs *fs)
 {
-    tl_fs *copy = NULL;
-    tl_error err;
-    assert_ok(tl_fs_memory(&copy, &err), &err);
-    copy_tree(fs, copy, "/lake");
-    assert_ok(tl_fs_flush(copy, &err), &err);
-    return copy;
+    return copy_to_memory(fs, "/lake");
 }
 
 /* A number that tells two states apart: paths and contents, in whatever order. Empty folders do not count. */

@@ -40,7 +40,7 @@ static void put_part(const char *folder, bool is_look, bool in_order, int part, 
     tl_buf_deinit(&text);
 }
 
-static void remove_files(void)
+static inline void remove_files(void)
 {
     tl_error err;
     for (int i = 0; i < 2; i++) {

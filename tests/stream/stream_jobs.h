@@ -12,7 +12,7 @@
 static char root[64];
 static tl_fs *fs;
 
-static int make_root(void **state)
+static inline int make_root(void **state)
 {
     (void)state;
     tl_error err;
@@ -22,7 +22,7 @@ static int make_root(void **state)
     return 0;
 }
 
-static int remove_root(void **state)
+static inline int remove_root(void **state)
 {
     (void)state;
     tl_error err;
