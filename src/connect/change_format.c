@@ -7,6 +7,9 @@
  *   maxwell-json   {"data":{…},"old":{…},"type":"insert|update|delete"}: likewise
  *   ogg-json       {"before":{…},"after":{…},"op_type":"I|U|D"}
  */
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
 #include "connect/connect_private.h"
 
 typedef struct change_decoder change_decoder;
@@ -19,8 +22,8 @@ struct change_decoder {
     const char *format;
     event_fn event;
     bool schema_include;
-    const char *database; /* canal: only events of these; NULL: all */
-    const char *table;
+    pcre2_code *database; /* canal: only events whose whole names match; NULL: all */
+    pcre2_code *table;
     tl_arena arena;
 };
 
@@ -115,10 +118,30 @@ static tl_status maxwell_event(change_decoder *d, const tl_json *event, tl_row_b
     return data_old(d, data, tl_json_get(event, "old"), op, rows, err);
 }
 
+static bool is_included(pcre2_code *pattern, const tl_json *name)
+{
+    if (pattern == NULL)
+        return true;
+    pcre2_match_data *data = name == NULL || name->kind != TL_JSON_STRING ? NULL : pcre2_match_data_create(1, NULL);
+    bool matches = data != NULL && pcre2_match(pattern, name->text.data, name->text.len, 0, 0, data, NULL) >= 0;
+    pcre2_match_data_free(data);
+    return matches;
+}
+
+static tl_status include_option(const tl_options *options, const char *format, const char *key, pcre2_code **out, tl_error *err)
+{
+    const char *text = tl_connect__option(options, format, key);
+    if (text == NULL)
+        return TL_OK;
+    int code;
+    PCRE2_SIZE at;
+    *out = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_ANCHORED | PCRE2_ENDANCHORED, &code, &at, NULL);
+    return *out != NULL ? TL_OK : tl_error_set(err, TL_E_INVALID, "option '%s.%s' is '%s', which is no regular expression (byte %zu)", format, key, text, (size_t)at);
+}
+
 static tl_status canal_event(change_decoder *d, const tl_json *event, tl_row_buffer *rows, tl_error *err)
 {
-    if ((d->database != NULL && !tl_json_text_is(tl_json_get(event, "database"), d->database)) ||
-        (d->table != NULL && !tl_json_text_is(tl_json_get(event, "table"), d->table)))
+    if (!is_included(d->database, tl_json_get(event, "database")) || !is_included(d->table, tl_json_get(event, "table")))
         return TL_OK;
     const tl_json *type = tl_json_get(event, "type"), *data = tl_json_get(event, "data"), *old = tl_json_get(event, "old");
     char op = tl_json_text_is(type, "INSERT") ? 'I' : tl_json_text_is(type, "UPDATE") ? 'U' : tl_json_text_is(type, "DELETE") ? 'D' : 0;
@@ -151,8 +174,11 @@ static tl_status change_decode(tl_decoder *decoder, tl_bytes_view record, tl_row
 
 static void change_free(tl_decoder *decoder)
 {
-    tl_arena_deinit(&((change_decoder *)decoder)->arena);
-    tl_free(decoder);
+    change_decoder *d = (change_decoder *)decoder;
+    pcre2_code_free(d->database);
+    pcre2_code_free(d->table);
+    tl_arena_deinit(&d->arena);
+    tl_free(d);
 }
 
 static const struct {
@@ -178,13 +204,15 @@ tl_status tl_connect__change_decoder(const tl_connector_spec *spec, tl_decoder *
     for (size_t i = 0; i < TL_ARRAY_LEN(events); i++)
         if (strcmp(events[i].format, format) == 0)
             d->event = events[i].event;
-    d->database = tl_connect__option(spec->options, format, "database.include");
-    d->table = tl_connect__option(spec->options, format, "table.include");
-    tl_status status = tl_connect__json_rules(spec->options, format, &d->rules, err);
+    tl_status status = include_option(spec->options, format, "database.include", &d->database, err);
+    if (status == TL_OK)
+        status = include_option(spec->options, format, "table.include", &d->table, err);
+    if (status == TL_OK)
+        status = tl_connect__json_rules(spec->options, format, &d->rules, err);
     if (status == TL_OK)
         status = tl_connect__bool_option(spec->options, format, "schema-include", false, &d->schema_include, err);
     if (status != TL_OK) {
-        tl_free(d);
+        change_free(&d->base);
         return status;
     }
     *out = &d->base;

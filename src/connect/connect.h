@@ -24,7 +24,10 @@ typedef struct tl_connector_spec {
     const tl_type *row_type;
     const tl_options *options;
     const char *const *metadata_keys; /* per column of row_type: the key that it is read from; NULL entries: a stored column. NULL: none */
-    const tl_clock *clock;            /* NULL: the system's */
+    const int32_t *partition_key;     /* columns of row_type that are folders `column=value` and not in the files */
+    int32_t n_partition_key;
+    const tl_clock *clock; /* NULL: the system's */
+    bool overwrite;        /* sinks: INSERT OVERWRITE */
 } tl_connector_spec;
 
 /** Check connector, format and options at CREATE TABLE: unknown ones are TL_E_INVALID with what is known. */

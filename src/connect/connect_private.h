@@ -75,7 +75,53 @@ tl_status tl_connect__json_value(const tl_json_rules *rules, const tl_json *json
 tl_status tl_connect__json_row(const tl_json_rules *rules, const tl_json *object, const tl_json *fallback, const tl_type *type,
                                tl_row_buffer *rows, tl_error *err);
 
+/* ---- columns that records of files do not have ---- */
+
+/** Partition columns (from the folders' names) and metadata (of the file): one value for all rows of a file. */
+typedef struct tl_file_columns {
+    const tl_type *row_type;       /* borrowed */
+    const tl_type *record_type;    /* owned: the columns that records have */
+    int32_t *of_record;            /* per column of row_type: its index in record_type, -1: none */
+    const char *const *keys;       /* metadata keys, borrowed; NULL: none */
+    const char *default_name;      /* of a folder whose value is NULL */
+    tl_column **values;            /* per column of row_type, of the current file: one row; NULL where records have it */
+    int32_t n;                     /* such columns */
+} tl_file_columns;
+/** TL_E_INVALID: a metadata key that files do not have, or a type that it cannot have. */
+tl_status tl_connect__file_columns_init(tl_file_columns *columns, const tl_connector_spec *spec, tl_error *err);
+void tl_connect__file_columns_deinit(tl_file_columns *columns);
+/** A file begins: `path` is the whole one, `name` what is below the table's path. */
+tl_status tl_connect__file_columns_begin(tl_file_columns *columns, const char *path, const char *name, const tl_stat *stat, tl_error *err);
+/** *batch (of record_type, all rows of the current file) becomes one of row_type. */
+tl_status tl_connect__file_columns_add(const tl_file_columns *columns, tl_batch **batch, tl_error *err);
+
+/* ---- encoders: rows become lines ---- */
+
+typedef struct tl_encoder {
+    const tl_connector_spec *spec; /* borrowed while the encoder lives */
+    const bool *left_out;          /* per column: not in the line */
+    bool csv;
+    /* csv */
+    uint8_t delimiter, quote, escape; /* quote, escape: 0: none */
+    const char *null_literal, *array_delimiter;
+    /* json */
+    tl_json_rules rules;
+    bool plain_decimals, leave_nulls_out;
+} tl_encoder;
+/** Format 'json' or 'csv' with its options. */
+tl_status tl_connect__encoder_init(tl_encoder *encoder, const tl_connector_spec *spec, const bool *left_out, tl_error *err);
+/** Append a row and a line end, as Flink writes them. TL_E_NOMEM without a message. */
+tl_status tl_connect__encode_row(const tl_encoder *encoder, const tl_batch *batch, int64_t i, tl_buf *out);
+
+/** Options of format csv that are one character. `fallback` if unset. */
+tl_status tl_connect__csv_char(const tl_options *options, const char *key, uint8_t fallback, uint8_t *out, tl_error *err);
+/** What stands between elements of an ARRAY and fields of a ROW. */
+const char *tl_connect__csv_array_delimiter(const tl_options *options);
+
 /* ---- options ---- */
+
+/** Name of a partition's folder where the value is NULL or empty. */
+const char *tl_connect__default_partition(const tl_options *options);
 
 /** PREFIX + key; NULL if unset. */
 const char *tl_connect__option(const tl_options *options, const char *prefix, const char *key);

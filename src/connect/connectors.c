@@ -95,9 +95,17 @@ tl_status tl_connector_validate(const tl_connector_spec *spec, tl_error *err)
             return tl_error_set(err, TL_E_INVALID, "connector '%s' has no option '%s'", connector->name, key);
     }
     if (format != NULL) { /* the decoder checks the values */
-        tl_decoder *decoder;
-        TL_TRY(format->create(spec, &decoder, err));
-        decoder->ops->free(decoder);
+        tl_file_columns columns;
+        tl_decoder *decoder = NULL;
+        tl_connector_spec of_records = *spec;
+        tl_status status = tl_connect__file_columns_init(&columns, spec, err);
+        of_records.row_type = columns.record_type;
+        if (status == TL_OK)
+            status = format->create(&of_records, &decoder, err);
+        if (status == TL_OK)
+            decoder->ops->free(decoder);
+        tl_connect__file_columns_deinit(&columns);
+        return status;
     }
     return TL_OK;
 }

@@ -15,6 +15,7 @@ typedef struct csv_decoder {
     uint8_t quote;
     uint8_t escape; /* 0: none */
     const char *null_literal; /* NULL: none */
+    const char *array_delimiter; /* between elements of an ARRAY and fields of a ROW */
     bool ignore_parse_errors;
     bool allow_comments;
     tl_buf cells; /* unescaped texts of one record */
@@ -78,6 +79,36 @@ static tl_bytes_view trimmed(tl_bytes_view text)
     return text;
 }
 
+static tl_status cell_value(const csv_decoder *d, tl_bytes_view cell, const tl_type *type, tl_builder *builder, tl_error *err);
+
+/* Elements of an ARRAY or fields of a ROW, which themselves are scalars; an empty cell has none. */
+static tl_status cell_elements(const csv_decoder *d, tl_bytes_view cell, const tl_type *type, tl_builder *builder, tl_error *err)
+{
+    tl_bytes_view rest = cell, delimiter = {(const uint8_t *)d->array_delimiter, strlen(d->array_delimiter)};
+    int32_t n = 0;
+    bool is_row = type->kind == TL_ROW;
+    for (bool more = cell.len > 0; more; n++) {
+        const uint8_t *end = memmem(rest.data, rest.len, delimiter.data, delimiter.len);
+        tl_bytes_view one = {rest.data, end == NULL ? rest.len : (size_t)(end - rest.data)};
+        if (is_row && n == type->n_fields)
+            return bad_cell(cell, type, err);
+        const tl_type *of = type->fields[is_row ? n : 0].type;
+        if (of->n_fields > 0)
+            return bad_cell(cell, type, err);
+        tl_builder *child = tl_builder_child(builder, is_row ? n : 0);
+        tl_status status = cell_value(d, one, of, child, err);
+        if (status == TL_E_INVALID && d->ignore_parse_errors)
+            status = tl_builder_null(child);
+        TL_TRY(status);
+        more = end != NULL;
+        if (more)
+            rest = (tl_bytes_view){end + delimiter.len, rest.len - one.len - delimiter.len};
+    }
+    if (is_row && n != type->n_fields)
+        return bad_cell(cell, type, err);
+    return tl_builder_end(builder);
+}
+
 /* Scalars go through the rules of JSON text; the forms of numbers, dates and times are the same. */
 static tl_status cell_value(const csv_decoder *d, tl_bytes_view cell, const tl_type *type, tl_builder *builder, tl_error *err)
 {
@@ -86,6 +117,8 @@ static tl_status cell_value(const csv_decoder *d, tl_bytes_view cell, const tl_t
     if (type->kind == TL_CHAR || type->kind == TL_VARCHAR)
         return tl_builder_bytes(builder, cell.data, cell.len);
     tl_bytes_view text = trimmed(cell);
+    if (type->kind == TL_ARRAY || type->kind == TL_ROW)
+        return cell_elements(d, cell, type, builder, err);
     if (text.len == 0 || type->n_fields > 0)
         return bad_cell(cell, type, err);
     tl_json json = {.kind = TL_JSON_STRING, .text = text, .raw = text};
@@ -111,10 +144,12 @@ static tl_status csv_decode(tl_decoder *decoder, tl_bytes_view record, tl_row_bu
         tl_bytes_view cell = {d->cells.data + from, d->ends[c] - from};
         from = d->ends[c];
         status = cell_value(d, cell, d->type->fields[c].type, rows->builders[c], err);
-        if (status == TL_E_INVALID && d->ignore_parse_errors)
+        if (status == TL_E_INVALID && d->ignore_parse_errors) {
+            tl_builder_truncate(rows->builders[c], rows->n); /* elements of a nested value */
             status = tl_builder_null(rows->builders[c]);
-        else
+        } else {
             status = tl_error_wrap(err, status, "column '%s'", d->type->fields[c].name);
+        }
     }
     if (status != TL_OK)
         return status != TL_E_NOMEM && d->ignore_parse_errors ? tl_connect__rows_rewind(rows, err) : status;
@@ -130,7 +165,7 @@ static void csv_free(tl_decoder *decoder)
 }
 
 /* One character, or the escapes \t, \\, \u0001 that scripts use. */
-static tl_status char_option(const tl_options *options, const char *key, uint8_t fallback, uint8_t *out, tl_error *err)
+tl_status tl_connect__csv_char(const tl_options *options, const char *key, uint8_t fallback, uint8_t *out, tl_error *err)
 {
     const char *text = tl_connect__option(options, "csv", key);
     *out = fallback;
@@ -147,17 +182,24 @@ static tl_status char_option(const tl_options *options, const char *key, uint8_t
     return TL_OK;
 }
 
+const char *tl_connect__csv_array_delimiter(const tl_options *options)
+{
+    const char *text = tl_connect__option(options, "csv", "array-element-delimiter");
+    return text == NULL || *text == '\0' ? ";" : text;
+}
+
 static tl_status csv_options(csv_decoder *d, const tl_options *options, tl_error *err)
 {
-    TL_TRY(char_option(options, "field-delimiter", ',', &d->delimiter, err));
-    TL_TRY(char_option(options, "quote-character", '"', &d->quote, err));
-    TL_TRY(char_option(options, "escape-character", 0, &d->escape, err));
+    TL_TRY(tl_connect__csv_char(options, "field-delimiter", ',', &d->delimiter, err));
+    TL_TRY(tl_connect__csv_char(options, "quote-character", '"', &d->quote, err));
+    TL_TRY(tl_connect__csv_char(options, "escape-character", 0, &d->escape, err));
     bool no_quotes;
     TL_TRY(tl_connect__bool_option(options, "csv", "disable-quote-character", false, &no_quotes, err));
     if (no_quotes)
         d->quote = 0;
     d->base.quote = d->quote;
     d->null_literal = tl_connect__option(options, "csv", "null-literal");
+    d->array_delimiter = tl_connect__csv_array_delimiter(options);
     TL_TRY(tl_connect__bool_option(options, "csv", "ignore-parse-errors", false, &d->ignore_parse_errors, err));
     return tl_connect__bool_option(options, "csv", "allow-comments", false, &d->allow_comments, err);
 }

@@ -21,7 +21,8 @@ typedef struct files_source {
     char *path;
     bool is_dir;
     tl_decoder *decoder;
-    tl_row_buffer rows;
+    tl_row_buffer rows; /* of columns.record_type */
+    tl_file_columns columns;
     int64_t monitor_ms; /* 0: bounded */
     int64_t next_look_ns;
     tl_map done;      /* name -> (void *)1 */
@@ -140,6 +141,11 @@ static tl_status open_file(files_source *s, char *name_take, int64_t skip, tl_er
         return tl_nomem(err, "path");
     TL_TRY(tl_fs_open_read(s->fs, path, &s->file, err));
     TL_TRY(tl_file_size(s->file, &s->size, err));
+    if (s->columns.n > 0) {
+        tl_stat stat;
+        TL_TRY(tl_fs_stat(s->fs, path, &stat, err));
+        TL_TRY(tl_error_wrap(err, tl_connect__file_columns_begin(&s->columns, path, s->name, &stat, err), "file '%s'", s->name));
+    }
     size_t len = strlen(s->name);
     s->gzip = len > 3 && strcmp(s->name + len - 3, ".gz") == 0;
     if (s->gzip) {
@@ -296,6 +302,8 @@ static tl_status files_next(tl_source *source, int64_t max_rows, tl_batch **out,
     *out = NULL;
     while (s->rows.n < max_rows) {
         if (s->file == NULL) {
+            if (s->rows.n > 0 && s->columns.n > 0)
+                break; /* a batch is of one file: that makes the values of its partition */
             bool found;
             TL_TRY(tl_error_wrap(err, next_file(s, &found, err), "files '%s'", s->path));
             if (!found)
@@ -308,7 +316,13 @@ static tl_status files_next(tl_source *source, int64_t max_rows, tl_batch **out,
     }
     if (s->rows.n > 0) {
         *state = TL_SOURCE_ROWS;
-        return tl_connect__rows_finish(&s->rows, out, err);
+        TL_TRY(tl_connect__rows_finish(&s->rows, out, err));
+        tl_status status = tl_connect__file_columns_add(&s->columns, out, err);
+        if (status != TL_OK) {
+            tl_batch_free(*out);
+            *out = NULL;
+        }
+        return status;
     }
     *state = s->monitor_ms > 0 ? TL_SOURCE_IDLE : TL_SOURCE_END;
     return TL_OK;
@@ -350,6 +364,7 @@ static void files_free(tl_source *source)
     if (s->decoder != NULL)
         s->decoder->ops->free(s->decoder);
     tl_connect__rows_deinit(&s->rows);
+    tl_connect__file_columns_deinit(&s->columns);
     tl_buf_deinit(&s->text);
     tl_free(s->compressed);
     tl_free(s->last_name);
@@ -440,8 +455,11 @@ static tl_status init(files_source *s, const tl_connector_spec *spec, const char
     TL_TRY(monitor_interval(spec->options, &s->monitor_ms, err));
     const tl_format_def *format;
     TL_TRY(tl_connect__format(spec, &format, err));
-    TL_TRY(format->create(spec, &s->decoder, err));
-    TL_TRY(tl_connect__rows_init(&s->rows, spec->row_type, err));
+    TL_TRY(tl_connect__file_columns_init(&s->columns, spec, err));
+    tl_connector_spec of_records = *spec;
+    of_records.row_type = s->columns.record_type;
+    TL_TRY(format->create(&of_records, &s->decoder, err));
+    TL_TRY(tl_connect__rows_init(&s->rows, s->columns.record_type, err));
     if (position != NULL)
         TL_TRY(resume_text(s, position, history, err));
     return history || s->monitor_ms > 0 ? TL_OK : find_files(s, err);

@@ -123,6 +123,9 @@ char *tl_path_join(const char *a, const char *b); /* tl_free; NULL if out of mem
 const char *tl_path_base(const char *path);
 /** "file:/a", "file:///a/" and "/a/" are all "/a"; other schemes and relative paths stay. tl_free; NULL if out of memory. */
 char *tl_path_of_uri(const char *uri);
+/** Escape and unescape of one component `key=value` of a partition's path: %XX for what has a meaning in paths; appended to `out`. */
+tl_status tl_path_escape(tl_bytes_view text, tl_buf *out);
+tl_status tl_path_unescape(tl_bytes_view text, tl_buf *out);
 
 /*
  * Fault injection for tests: wraps another file system, counts its calls, and lets call number `at` fail in a chosen way.

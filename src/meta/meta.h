@@ -55,9 +55,6 @@ char *tl_paths_dir(const tl_paths *paths, const char *dir); /* "schema", "snapsh
 tl_status tl_partition_path(const tl_batch *partition, const char *default_name, bool legacy_names, char **out, tl_error *err);
 /** TABLE/[path-directory/]PARTITION/bucket-N ("bucket-postpone" for -2). */
 char *tl_paths_bucket(const tl_paths *paths, const char *data_dir, const char *partition_path, int32_t bucket);
-/** Escape and unescape of one path component (§1). */
-tl_status tl_path_escape(tl_bytes_view text, tl_buf *out);
-tl_status tl_path_unescape(tl_bytes_view text, tl_buf *out);
 /** Whether a name out of a file can be one component of a path: not empty, not "." or "..", without '/' or NUL. */
 bool tl_path_is_name(tl_bytes_view name);
 /** The same for a relative path of such names ("data/files"). */

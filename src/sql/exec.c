@@ -45,7 +45,8 @@ static void source_free(tl_reader *reader)
 static tl_connector_spec spec_of(const tl_sql_session *session, const tl_sql_table *table)
 {
     return (tl_connector_spec){
-        .fs = session->fs, .row_type = table->row_type, .options = table->options, .metadata_keys = table->metadata_keys, .clock = session->clock};
+        .fs = session->fs, .row_type = table->row_type, .options = table->options, .metadata_keys = table->metadata_keys,
+        .partition_key = table->partition_key, .n_partition_key = table->n_partition_key, .clock = session->clock};
 }
 
 static tl_status open_source(tl_sql_session *session, const tl_plan *plan, tl_reader **out, tl_error *err)
@@ -464,6 +465,7 @@ tl_status tl_exec__write(tl_sql_session *session, tl_table *table, tl_reader *ro
 static tl_status write_connector(tl_sql_session *session, const tl_plan *plan, tl_reader *rows, tl_error *err)
 {
     tl_connector_spec spec = spec_of(session, plan->table);
+    spec.overwrite = plan->overwrite;
     tl_sink *sink = NULL;
     tl_status status = tl_sink_open(&spec, NULL, &sink, err);
     while (status == TL_OK) {

@@ -55,7 +55,7 @@ static tl_status append_timestamp(tl_buf *buf, const tl_column *col, int64_t i)
 static tl_status append_base64(tl_buf *buf, tl_bytes_view v)
 {
     TL_TRY(tl_buf_append_byte(buf, '"'));
-    TL_TRY(tl_text__append_base64(buf, v));
+    TL_TRY(tl_text_append_base64(buf, v));
     return tl_buf_append_byte(buf, '"');
 }
 

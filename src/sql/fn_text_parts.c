@@ -7,6 +7,7 @@
 #include "sql/text_kernel.h"
 #include "sql/text_util.h"
 #include "types/number.h"
+#include "types/text.h"
 
 /* ---- SPLIT_INDEX ---- */
 
@@ -188,21 +189,10 @@ static tl_status parse_url_kernel(tl_kernel *k)
 
 static const char base64_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-tl_status tl_text__append_base64(tl_buf *buf, tl_bytes_view v)
-{
-    for (size_t p = 0; p < v.len; p += 3) {
-        size_t n = TL_MIN(v.len - p, (size_t)3);
-        uint32_t bits = (uint32_t)v.data[p] << 16 | (n > 1 ? (uint32_t)v.data[p + 1] << 8 : 0) | (n > 2 ? v.data[p + 2] : 0);
-        char out[4] = {base64_digits[bits >> 18], base64_digits[bits >> 12 & 63], n > 1 ? base64_digits[bits >> 6 & 63] : '=', n > 2 ? base64_digits[bits & 63] : '='};
-        TL_TRY(tl_buf_append(buf, out, 4));
-    }
-    return TL_OK;
-}
-
 static tl_status to_base64_row(tl_kernel *k, int64_t i, bool *is_null)
 {
     (void)is_null;
-    return tl_text__append_base64(&k->text, tl_vec_bytes(&k->args[0], i)) == TL_OK ? TL_OK : tl_nomem(k->err, "text");
+    return tl_text_append_base64(&k->text, tl_vec_bytes(&k->args[0], i)) == TL_OK ? TL_OK : tl_nomem(k->err, "text");
 }
 
 static tl_status to_base64_kernel(tl_kernel *k)

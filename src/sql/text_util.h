@@ -21,8 +21,6 @@ tl_status tl_text__append_char(tl_buf *buf, uint32_t c);
 /** First place of `needle` at or behind byte `from`; SIZE_MAX if there is none. */
 size_t tl_text__find(tl_bytes_view text, tl_bytes_view needle, size_t from);
 
-tl_status tl_text__append_base64(tl_buf *buf, tl_bytes_view bytes);
-
 /* UTF-16, for functions that count its units as Java does. */
 /** Code units of the text; *out (tl_free) may be NULL for an empty text. */
 tl_status tl_text__to_utf16(tl_bytes_view v, uint16_t **out, size_t *n);

@@ -62,6 +62,8 @@ tl_status tl_stream__connector_leaf(tl_pipeline *pipeline, const tl_plan *plan, 
     l->plan = plan;
     l->spec = (tl_connector_spec){.fs = pipeline->fs, .row_type = plan->table->row_type, .options = plan->table->options};
     l->spec.metadata_keys = plan->table->metadata_keys;
+    l->spec.partition_key = plan->table->partition_key;
+    l->spec.n_partition_key = plan->table->n_partition_key;
     return tl_stream__op_done(&l->leaf.base, tl_stream__add_leaf(pipeline, &l->leaf, err), out);
 }
 

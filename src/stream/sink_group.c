@@ -402,7 +402,8 @@ static void *run_group(void *arg)
 static tl_status open_sink(tl_sink_group *g, tl_error *err)
 {
     if (g->sink->kind == TL_SQL_TABLE_CONNECTOR) {
-        tl_connector_spec spec = {.fs = g->run->fs, .row_type = g->sink->row_type, .options = g->sink->options};
+        tl_connector_spec spec = {.fs = g->run->fs, .row_type = g->sink->row_type, .options = g->sink->options, .metadata_keys = g->sink->metadata_keys,
+                                  .partition_key = g->sink->partition_key, .n_partition_key = g->sink->n_partition_key};
         return tl_sink_open(&spec, g->run->out, &g->connector, err);
     }
     g->drop_update_before = drops_update_before(g->sink->table);

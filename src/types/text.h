@@ -35,6 +35,8 @@ tl_status tl_text_append_java(tl_buf *buf, const tl_column *col, int64_t i);
 /** SQL cast to STRING as the reference does it (local time zone: UTC): partition.legacy-name=false, system tables. NULL: "null". */
 tl_status tl_text_append_cast(tl_buf *buf, const tl_column *col, int64_t i);
 
+tl_status tl_text_append_base64(tl_buf *buf, tl_bytes_view bytes);
+
 /** C's shortest %.{p}g that reads back (the text form of DOUBLE and FLOAT). */
 size_t tl_text_double(double v, char out[32]);
 size_t tl_text_float(float v, char out[32]);

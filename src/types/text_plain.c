@@ -199,3 +199,15 @@ tl_status tl_text_append_cast(tl_buf *buf, const tl_column *col, int64_t i)
         return tl_text_append_plain(buf, col, i);
     }
 }
+
+tl_status tl_text_append_base64(tl_buf *buf, tl_bytes_view bytes)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < bytes.len; i += 3) {
+        size_t n = TL_MIN(bytes.len - i, (size_t)3);
+        uint32_t v = (uint32_t)bytes.data[i] << 16 | (n > 1 ? (uint32_t)bytes.data[i + 1] << 8 : 0) | (n > 2 ? bytes.data[i + 2] : 0);
+        char four[4] = {digits[v >> 18], digits[v >> 12 & 63], n > 1 ? digits[v >> 6 & 63] : '=', n > 2 ? digits[v & 63] : '='};
+        TL_TRY(tl_buf_append(buf, four, 4));
+    }
+    return TL_OK;
+}

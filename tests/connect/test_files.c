@@ -299,6 +299,88 @@ static void history_and_rest_are_the_whole(void **state)
     tl_type_unref(type);
 }
 
+/* Columns that the files' records do not have; a batch holds rows of one file, a position is good in each of them. */
+static void folders_and_files_give_columns(void **state)
+{
+    (void)state;
+    static const char type_text[] = "ROW<d DATE, i INT, name STRING, size BIGINT, n INT>";
+    static const char *const keys[] = {NULL, NULL, "file.name", "file.size", NULL};
+    static const int32_t partition[] = {0, 4};
+    put("/pt/d=2024-01-01/n=7/a.json", "{\"i\":1}\n{\"i\":2}\n");
+    put("/pt/d=__DEFAULT_PARTITION__/n=%2D8/b.json", "{\"i\":3}\n");
+    const tl_type *type = type_of(type_text);
+    for (int64_t max_rows = 1; max_rows < 4; max_rows++) {
+        tl_options options = {0};
+        set_options(&options, "connector=filesystem;path=/pt;format=json");
+        tl_connector_spec spec = {.fs = fs, .row_type = type, .options = &options, .metadata_keys = keys, .partition_key = partition, .n_partition_key = 2};
+        tl_error err;
+        tl_source *source;
+        tl_source_state st = TL_SOURCE_ROWS;
+        tl_buf lines = {0};
+        assert_ok(tl_connector_validate(&spec, &err), &err);
+        assert_ok(tl_source_open(&spec, NULL, &source, &err), &err);
+        while (st == TL_SOURCE_ROWS) {
+            tl_batch *batch = NULL;
+            assert_ok(tl_source_next(source, max_rows, &batch, &st, &err), &err);
+            if (batch != NULL)
+                assert_int_equal(tl_text_append_json_lines(&lines, batch, 0, batch->n_rows, false, false), TL_OK);
+            tl_batch_free(batch);
+            tl_buf position = {0};
+            char *text;
+            assert_int_equal(tl_source_position(source, &position), TL_OK);
+            assert_int_equal(tl_buf_steal_str(&position, &text), TL_OK);
+            tl_source_free(source);
+            assert_ok(tl_source_open(&spec, text, &source, &err), &err);
+            tl_free(text);
+        }
+        tl_source_free(source);
+        char *text;
+        assert_int_equal(tl_buf_steal_str(&lines, &text), TL_OK);
+        assert_string_equal(text, "{\"d\":\"2024-01-01\",\"i\":1,\"name\":\"a.json\",\"size\":16,\"n\":7}\n"
+                                  "{\"d\":\"2024-01-01\",\"i\":2,\"name\":\"a.json\",\"size\":16,\"n\":7}\n"
+                                  "{\"d\":null,\"i\":3,\"name\":\"b.json\",\"size\":8,\"n\":-8}\n");
+        tl_free(text);
+        tl_options_deinit(&options);
+    }
+    tl_type_unref(type);
+}
+
+static void wrong_folders_and_metadata_are_refused(void **state)
+{
+    (void)state;
+    static const int32_t partition[] = {1};
+    static const char *const unknown[] = {"value.source.timestamp", NULL}, *const not_text[] = {"file.name", NULL};
+    put("/nofolder/a.json", "{\"i\":1}\n");
+    put("/badfolder/n=x/a.json", "{\"i\":1}\n");
+    const struct {
+        const char *path, *const *keys, *part;
+        int32_t n_partition;
+    } cases[] = {
+        {"path=/nofolder", NULL, "no folder 'n=...'", 1},
+        {"path=/badfolder", NULL, "cannot read x as INT", 1},
+        {"path=/nofolder", unknown, "no metadata 'value.source.timestamp'", 0},
+        {"path=/nofolder", not_text, "'file.name' is of type STRING", 0},
+    };
+    const tl_type *type = type_of("ROW<i INT, n INT>");
+    for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
+        tl_options options = {0};
+        set_options(&options, "connector=filesystem;format=json");
+        set_options(&options, cases[i].path);
+        tl_connector_spec spec = {.fs = fs, .row_type = type, .options = &options, .metadata_keys = cases[i].keys, .partition_key = partition, .n_partition_key = cases[i].n_partition};
+        tl_error err;
+        tl_source *source = NULL;
+        tl_source_state st;
+        tl_batch *batch = NULL;
+        tl_status status = tl_source_open(&spec, NULL, &source, &err);
+        if (status == TL_OK)
+            status = tl_source_next(source, 10, &batch, &st, &err);
+        tl_source_free(source);
+        assert_fails(status, TL_E_INVALID, &err, cases[i].part);
+        tl_options_deinit(&options);
+    }
+    tl_type_unref(type);
+}
+
 static void unknown_options_are_refused(void **state)
 {
     (void)state;
@@ -335,6 +417,8 @@ int main(void)
         cmocka_unit_test(followed_folders_give_new_files_once),
         cmocka_unit_test(generated_rows_are_the_same_after_a_resume),
         cmocka_unit_test(history_and_rest_are_the_whole),
+        cmocka_unit_test(folders_and_files_give_columns),
+        cmocka_unit_test(wrong_folders_and_metadata_are_refused),
         cmocka_unit_test(unknown_options_are_refused),
     };
     return cmocka_run_group_tests(tests, open_fs, close_fs);
