@@ -54,6 +54,24 @@ static tl_status add_item(tl_binder *b, items *list, tl_expr *e, const char *nam
     return TL_OK;
 }
 
+/* r.* of a column (or field) r of a ROW type: its fields. */
+static tl_status expand_row(tl_binder *b, const tl_ast *star, items *list)
+{
+    tl_expr *row;
+    TL_TRY(tl_bind__expr(b, star->kid[0], &row));
+    if (row->type->kind != TL_ROW)
+        return BIND_ERROR(b, star, "'%s' is neither a table nor a ROW: it has no .*", tl_ast_last_name(star->kid[0]));
+    for (int32_t i = 0; i < row->type->n_fields; i++) {
+        tl_ast *field = tl_arena_calloc(b->arena, 1, sizeof *field);
+        BIND_ALLOC(b, field);
+        *field = (tl_ast){.kind = AST_FIELD, .line = star->line, .position = star->position, .depth = star->kid[0]->depth + 1, .text = row->type->fields[i].name, .kid = {star->kid[0]}};
+        tl_expr *e;
+        TL_TRY(tl_bind__expr(b, field, &e));
+        TL_TRY(add_item(b, list, e, field->text));
+    }
+    return TL_OK;
+}
+
 static tl_status expand_star(tl_binder *b, const tl_ast *star, items *list)
 {
     const tl_ast *qualifier = star->kid[0];
@@ -69,11 +87,11 @@ static tl_status expand_star(tl_binder *b, const tl_ast *star, items *list)
         any = true;
     }
     if (!any && qualifier != NULL)
-        return BIND_ERROR(b, star, "Unknown identifier '%s'", tl_ast_last_name(qualifier));
+        return expand_row(b, star, list);
     return any ? TL_OK : BIND_ERROR(b, star, "SELECT * needs a FROM with columns");
 }
 
-/** The name of a column that an item gives: its alias, the column's or field's own name, else EXPR$i. */
+/** The name of a column that an item gives: its alias, the last part of a name (r.f too, but not a[1].f), else EXPR$i. */
 static const char *item_name(tl_binder *b, const tl_ast *item, int32_t i)
 {
     const tl_ast *e = item->kid[0];
@@ -81,8 +99,6 @@ static const char *item_name(tl_binder *b, const tl_ast *item, int32_t i)
         return item->text;
     if (e->kind == AST_NAME)
         return tl_ast_last_name(e);
-    if (e->kind == AST_FIELD)
-        return e->text;
     return tl_arena_strf(b->arena, "EXPR$%d", (int)i);
 }
 
