@@ -39,7 +39,9 @@ tl_status tl_infer__member(tl_arena *arena, shape *s, tl_bytes_view name, shape 
 /* The kind that holds both; false: there is none but text. */
 static bool combine(shape_kind a, shape_kind b, shape_kind *out)
 {
-    shape_kind low = TL_MIN(a, b), high = TL_MAX(a, b);
+    if (a > b)
+        return combine(b, a, out);
+    shape_kind low = a, high = b;
     *out = high;
     return low == high || low == SHAPE_NULL || (low >= SHAPE_INT && high <= SHAPE_DOUBLE) || (low == SHAPE_DATE && high == SHAPE_TIME);
 }
