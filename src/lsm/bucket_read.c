@@ -375,6 +375,7 @@ static tl_status reader_create(tl_lsm_config *config, tl_bytes_view partition, i
     tl_status status = tl_lsm__bucket_create(config, partition, number, &r->bucket, err);
     if (status == TL_OK) {
         r->bucket->vectors = tl_dv_set_ref(spec->vectors);
+        r->bucket->pool = spec->pool;
         status = take_spec(r, spec, err);
     }
     if (status != TL_OK) {

@@ -220,6 +220,7 @@ typedef struct tl_bucket_read_spec {
     bool with_seq;                 /* the batches' seq is set */
     int64_t batch_rows;            /* 0: TL_BATCH_ROWS */
     tl_dv_set *vectors;            /* deletion vectors of the files: rows in them are not there (ref taken); NULL: none */
+    tl_pool *pool;                 /* decodes the columns of a batch side by side; outlives the reader; NULL: the calling thread */
 } tl_bucket_read_spec;
 
 /** Files merged as a batch read does (§18). In lookup mode per key only L0 records and the lowest other level count. */

@@ -134,6 +134,7 @@ typedef struct tl_lsm__bucket {
     char *dir;
     tl_dv_set *vectors; /* of the bucket's data files, ref held; NULL: none. A writer changes it while no compaction runs */
     struct tl_lsm__recent *recent; /* rows of files just written; NULL: none are kept */
+    tl_pool *pool;                 /* for the columns of a batch that is read; NULL: the calling thread */
     atomic_int refs;
 } tl_lsm__bucket;
 

@@ -487,7 +487,8 @@ static tl_status open_format(file_reader *r, const tl_type *type, tl_error *err)
                          .exact = r->pushed != NULL,
                          .rows = verdict == TL_INDEX_SOME ? &r->rows : NULL,
                          .batch_rows = scan->batch_rows,
-                         .with_row_numbers = r->deleted != NULL || scan->with_numbers || r->row_id_col >= 0};
+                         .with_row_numbers = r->deleted != NULL || scan->with_numbers || r->row_id_col >= 0,
+                         .pool = scan->bucket->pool};
     tl_error why = {0};
     tl_status status = format->open(scan->bucket->config->fs, path, r->file->bytes, &spec, &r->inner, &why);
     return status == TL_OK ? TL_OK : ignore_failure(r, status, &why, err);

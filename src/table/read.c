@@ -277,7 +277,8 @@ static tl_status read_data_split(tl_table *table, const tl_split *split, const t
                                 .keep_deletes = keep_deletes,
                                 .with_kinds = spec->with_kinds,
                                 .with_seq = tl_audit_wants_seq(table),
-                                .vectors = split->vectors};
+                                .vectors = split->vectors,
+                                .pool = spec->by_column ? spec->pool : NULL};
     TL_CLEANUP(tl_freep) int32_t *columns = NULL;
     TL_TRY(all_columns(table, spec, &columns, &read, err));
     tl_bytes_view partition = tl_bytes_view_of(split->partition);
@@ -366,6 +367,7 @@ static tl_status make_read_ctx(tl_table *table, const tl_scan_spec *spec, read_c
     }
     if (status == TL_OK)
         status = tl_table_plan(table, spec, &read->splits, err);
+    read->spec.by_column = spec->pool != NULL && read->splits.n < (size_t)tl_pool_threads(spec->pool);
     if (status != TL_OK) {
         free_read_ctx(read);
         return status;

@@ -406,6 +406,35 @@ static void a_parallel_reader_can_be_left_early(void **state)
     close_lake(&l);
 }
 
+/* Too few splits for the threads there are: the columns of one are decoded side by side. */
+static void a_single_bucket_reads_the_same_with_threads(void **state)
+{
+    (void)state;
+    lake l = memory_lake();
+    create(&l, "t", "k INT NOT NULL, a STRING, b INT, c BIGINT, d STRING", "k", NULL, "bucket=1");
+    tl_table *table = open_table(&l, "t");
+    tl_pool *pool = NULL;
+    tl_error err;
+    assert_ok(tl_pool_create(3, &pool, &err), &err);
+    for (int commit = 0; commit < 3; commit++) {
+        char *lines = calloc(1, 128 * 2000), *at = lines;
+        for (int i = 0; i < 2000; i++)
+            at += sprintf(at, "{'k':%d,'a':'x%d','b':%s,'c':%d,'d':'%d'}\n", i * (commit + 1), i * 7 % 100, i % 3 == 0 ? "null" : "1", i * commit, i % 5);
+        put(table, lines);
+        free(lines);
+    }
+    char *alone = NULL, *together = NULL;
+    assert_ok(try_read(table, NULL, false, NULL, &alone, &err), &err);
+    assert_ok(try_read(table, NULL, false, pool, &together, &err), &err);
+    assert_true(strlen(alone) > 3000 * 10);
+    assert_string_equal(alone, together);
+    free(alone);
+    free(together);
+    tl_pool_free(pool);
+    tl_table_free(table);
+    close_lake(&l);
+}
+
 static void a_damaged_file_fails_the_read_with_its_name(void **state)
 {
     (void)state;
@@ -454,6 +483,7 @@ int main(void)
         cmocka_unit_test(keyed_files_are_packed_by_sections_that_overlap),
         cmocka_unit_test(limits_cut_and_columns_come_in_the_order_asked_for),
         cmocka_unit_test(a_parallel_reader_can_be_left_early),
+        cmocka_unit_test(a_single_bucket_reads_the_same_with_threads),
         cmocka_unit_test(a_damaged_file_fails_the_read_with_its_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,8 @@
  * its columns are read first; the others follow only for the rows that pass, and not at all where none does. Small results
  * are put together, so that a selective predicate does not hand out crumbs.
  */
+#include <stdatomic.h>
+
 #include "format/parquet/read_private.h"
 
 /* Selected rows as ranges are worth it if a run of them stands for this many rows of the window; else rows are gathered. */
@@ -202,24 +204,35 @@ typedef struct column_task {
     tl_column **out;
 } column_task;
 
-static tl_status run_column(void *arg, tl_error *err)
+/* Columns of one batch, shared out one by one among the threads that come. */
+typedef struct column_tasks {
+    column_task *items;
+    int32_t n;
+    atomic_int next;
+} column_tasks;
+
+static tl_status run_columns(void *arg, tl_error *err)
 {
-    column_task *t = arg;
-    return tl_pq__column_read(t->column, t->ranges, t->n_ranges, t->n_rows, t->out, err);
+    column_tasks *tasks = arg;
+    for (int32_t i; (i = atomic_fetch_add(&tasks->next, 1)) < tasks->n;) {
+        column_task *t = &tasks->items[i];
+        TL_TRY(tl_pq__column_read(t->column, t->ranges, t->n_ranges, t->n_rows, t->out, err));
+    }
+    return TL_OK;
 }
 
-static tl_status run_tasks(row_reader *r, column_task *tasks, int32_t n, tl_error *err)
+/* The calling thread takes columns, too, so that it waits for the others' last ones only. */
+static tl_status run_tasks(row_reader *r, column_task *items, int32_t n, tl_error *err)
 {
-    if (r->pool == NULL || n < 2) {
-        for (int32_t i = 0; i < n; i++)
-            TL_TRY(run_column(&tasks[i], err));
-        return TL_OK;
-    }
+    column_tasks tasks = {.items = items, .n = n};
+    int helpers = r->pool == NULL ? 0 : (int)TL_MIN(n, tl_pool_threads(r->pool)) - 1;
+    if (helpers <= 0)
+        return run_columns(&tasks, err);
     tl_task_group *group;
     TL_TRY(tl_task_group_create(r->pool, &group, err));
-    tl_status status = TL_OK;
-    for (int32_t i = 0; i < n && status == TL_OK; i++)
-        status = tl_task_group_run(group, run_column, &tasks[i], err);
+    for (int i = 0; i < helpers; i++)
+        (void)tl_task_group_run(group, run_columns, &tasks, NULL); /* who cannot be had is not needed */
+    tl_status status = run_columns(&tasks, err);
     tl_error task_error = {0};
     tl_status joined = tl_task_group_wait(group, &task_error);
     tl_task_group_free(group);
