@@ -205,6 +205,12 @@ const uint8_t *tl_file_map(tl_file *file, int64_t *bytes)
     return file->fs->ops->map == NULL ? NULL : file->fs->ops->map(file, bytes);
 }
 
+void tl_file_release(tl_file *file, int64_t offset, int64_t bytes)
+{
+    if (file->fs->ops->release != NULL)
+        file->fs->ops->release(file, offset, bytes);
+}
+
 tl_status tl_fs_read_all(tl_fs *fs, const char *path, int64_t bytes_max, tl_bytes *out, tl_error *err)
 {
     tl_file *file;

@@ -50,6 +50,7 @@ typedef struct tl_fs_ops {
     tl_status (*close)(tl_file *file, tl_error *err); /* frees also on failure */
     /* Whole file mapped for reading, NULL if this file system cannot; valid until close. */
     const uint8_t *(*map)(tl_file *file, int64_t *bytes);
+    void (*release)(tl_file *file, int64_t offset, int64_t bytes); /* of what is mapped; NULL where nothing is */
 } tl_fs_ops;
 
 struct tl_fs {
@@ -95,6 +96,8 @@ tl_status tl_file_finish(tl_file *file, tl_error *err);
 /** Make every finished file durable, and its name: the entries of all folders that got new ones are synced, once each. A file that cannot be synced lets this fail, now and later, until it is removed. */
 tl_status tl_fs_flush(tl_fs *fs, tl_error *err);
 const uint8_t *tl_file_map(tl_file *file, int64_t *bytes);
+/** A part of the mapping that will hardly be read again gives its memory back; reading it again costs a page fault, no more. */
+void tl_file_release(tl_file *file, int64_t offset, int64_t bytes);
 
 /** Whole file of at most `bytes_max` bytes (TL_E_LIMIT above). */
 tl_status tl_fs_read_all(tl_fs *fs, const char *path, int64_t bytes_max, tl_bytes *out, tl_error *err);

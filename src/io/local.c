@@ -261,6 +261,15 @@ static const uint8_t *local_map(tl_file *file, int64_t *bytes)
     return local->map;
 }
 
+static void local_release(tl_file *file, int64_t offset, int64_t bytes)
+{
+    const local_file *local = (const local_file *)file;
+    int64_t page = sysconf(_SC_PAGESIZE);
+    int64_t from = (offset + page - 1) / page * page, to = (offset + bytes) / page * page;
+    if (local->map != NULL && from < to && to <= local->map_bytes)
+        (void)madvise((uint8_t *)local->map + from, (size_t)(to - from), MADV_DONTNEED); /* clean pages: they are read again if need be */
+}
+
 static const tl_fs_ops local_ops = {
     .free = local_free,
     .open_read = local_open_read,
@@ -279,6 +288,7 @@ static const tl_fs_ops local_ops = {
     .sync_threads = 8,
     .close = local_close,
     .map = local_map,
+    .release = local_release,
 };
 
 tl_status tl_fs_local(tl_fs **out, tl_error *err)

@@ -13,6 +13,8 @@
 
 /* Unmapped files: a chunk up to this size is read at once, a larger one piece by piece. */
 #define WINDOW_BYTES ((int64_t)8 << 20)
+/* Mapped files: what has been read is given back in pieces of this size. A merge of many runs would hold all of their files otherwise. */
+#define RELEASE_BYTES ((int64_t)256 << 10)
 #define HEADER_BYTES_FIRST 4096
 /* Statistics make headers long where strings are. */
 #define HEADER_BYTES_MAX ((int64_t)16 << 20)
@@ -85,6 +87,7 @@ tl_status tl_pq__pages_open(tl_pq_pages *pages, int32_t group, const tl_pq_offse
     /* Some writers leave the dictionary's offset at 0 and let data_page_offset name the dictionary page. */
     bool starts_with_dictionary = meta->dictionary_page_offset > 0 && meta->dictionary_page_offset < meta->data_page_offset;
     pages->pos = starts_with_dictionary ? meta->dictionary_page_offset : meta->data_page_offset;
+    pages->released = pages->pos;
     tl_pq__dictionary_deinit(&pages->dictionary);
     return TL_OK;
 }
@@ -170,6 +173,10 @@ static tl_status read_header(tl_pq_pages *pages, tl_error *err)
 
 static void step_over(tl_pq_pages *pages)
 {
+    if (pages->file->map != NULL && pages->pos - pages->released >= RELEASE_BYTES) { /* the page at `pos` may still be in use */
+        tl_file_release(pages->file->file, pages->released, pages->pos - pages->released);
+        pages->released = pages->pos;
+    }
     pages->pos += (int64_t)pages->header_bytes + pages->header.compressed_bytes;
     pages->has_peeked = false;
 }

@@ -164,6 +164,7 @@ typedef struct tl_pq_pages {
     int32_t index_next;              /* next page in `index` */
     int64_t group_rows;
     int64_t pos;         /* file offset of the next header */
+    int64_t released;    /* mapped bytes of the chunk up to here have been given back */
     int64_t values_seen; /* levels of the pages so far */
     bool has_peeked;     /* `header` is that of the page at `pos` */
     tl_pq_page_header header;
