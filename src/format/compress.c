@@ -28,7 +28,7 @@
 
 const char *tl_codec_name(tl_codec codec)
 {
-    static const char *const names[] = {"none", "zstd", "lz4_raw", "lz4", "snappy", "gzip", "brotli", "deflate", "bzip2", "xz"};
+    static const char *const names[] = {"none", "zstd", "lz4_raw", "lz4", "snappy", "gzip", "brotli", "deflate", "bzip2", "xz", "zlib"};
     return (unsigned)codec < TL_ARRAY_LEN(names) ? names[codec] : "unknown codec";
 }
 

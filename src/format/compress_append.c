@@ -68,7 +68,7 @@ static tl_status append_zstd(tl_bytes_view src, size_t bytes_max, tl_buf *out, t
     }
 }
 
-/* window_bits as zlib wants them: -15 raw, 31 gzip. Members after each other are read as one stream. */
+/* window_bits as zlib wants them: -15 raw, 15 zlib, 31 gzip. Members after each other are read as one stream. */
 static tl_status append_zlib(tl_codec codec, int window_bits, tl_bytes_view src, size_t bytes_max, tl_buf *out, tl_error *err)
 {
     if (src.len > UINT32_MAX)
@@ -217,6 +217,8 @@ tl_status tl_decompress_append(tl_codec codec, tl_bytes_view src, size_t bytes_m
         return append_zlib(codec, 31, src, bytes_max, out, err);
     case TL_CODEC_DEFLATE:
         return append_zlib(codec, -15, src, bytes_max, out, err);
+    case TL_CODEC_ZLIB:
+        return append_zlib(codec, 15, src, bytes_max, out, err);
     case TL_CODEC_BROTLI:
         return append_brotli(src, bytes_max, out, err);
     case TL_CODEC_BZIP2:

@@ -30,6 +30,7 @@ static int choose_level(tl_codec codec, int level)
         return level == 0 ? LEVEL_DEFAULT_ZSTD : TL_MIN(level, ZSTD_maxCLevel());
     case TL_CODEC_GZIP:
     case TL_CODEC_DEFLATE:
+    case TL_CODEC_ZLIB:
         return level <= 0 ? LEVEL_DEFAULT_DEFLATE : TL_MIN(level, 12);
     case TL_CODEC_BROTLI:
         return level <= 0 ? LEVEL_DEFAULT_BROTLI : TL_MIN(level, BROTLI_MAX_QUALITY);
@@ -44,7 +45,7 @@ static int choose_level(tl_codec codec, int level)
 
 tl_status tl_compressor_create(tl_codec codec, int level, tl_compressor **out, tl_error *err)
 {
-    if ((unsigned)codec > TL_CODEC_XZ)
+    if ((unsigned)codec > TL_CODEC_ZLIB)
         return tl_error_set(err, TL_E_UNSUPPORTED, "compression codec %d", (int)codec);
     tl_compressor *c = tl_calloc(1, sizeof *c);
     if (c == NULL)
@@ -59,7 +60,7 @@ tl_status tl_compressor_create(tl_codec codec, int level, tl_compressor **out, t
          * takes 6, which makes pages of an order table 0.4 % larger and costs 13 % more time. */
         if (ok && c->level == 1)
             ok = !ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_minMatch, 7));
-    } else if (codec == TL_CODEC_GZIP || codec == TL_CODEC_DEFLATE) {
+    } else if (codec == TL_CODEC_GZIP || codec == TL_CODEC_DEFLATE || codec == TL_CODEC_ZLIB) {
         c->deflate = libdeflate_alloc_compressor(c->level);
         ok = c->deflate != NULL;
     }
@@ -98,6 +99,8 @@ static size_t bound(const tl_compressor *c, size_t bytes)
         return libdeflate_gzip_compress_bound(c->deflate, bytes);
     case TL_CODEC_DEFLATE:
         return libdeflate_deflate_compress_bound(c->deflate, bytes);
+    case TL_CODEC_ZLIB:
+        return libdeflate_zlib_compress_bound(c->deflate, bytes);
     case TL_CODEC_BROTLI:
         return TL_MAX(BrotliEncoderMaxCompressedSize(bytes), (size_t)16);
     case TL_CODEC_BZIP2:
@@ -136,6 +139,8 @@ static size_t run(const tl_compressor *c, tl_bytes_view src, uint8_t *dst, size_
         return libdeflate_gzip_compress(c->deflate, in, src.len, dst, room);
     case TL_CODEC_DEFLATE:
         return libdeflate_deflate_compress(c->deflate, in, src.len, dst, room);
+    case TL_CODEC_ZLIB:
+        return libdeflate_zlib_compress(c->deflate, in, src.len, dst, room);
     case TL_CODEC_BROTLI:
         return BrotliEncoderCompress(c->level, BROTLI_DEFAULT_WINDOW, BROTLI_MODE_GENERIC, src.len, src.data, &room, dst) ? room
                                                                                                                           : 0;

@@ -7,7 +7,7 @@
 static const char *const codec_extensions[] = {"gz",    "gzip", "zst", "zstd",    "lz4", "snappy", "bz2",
                                                "bzip2", "xz",   "br",  "deflate", "lzo", NULL};
 /* Formats that the reference has and this program has not (yet). */
-static const char *const known_formats[] = {"csv", "json", "text", "lance", NULL};
+static const char *const known_formats[] = {"lance", NULL};
 
 static bool is_one_of(const char *const *list, const char *name, size_t len)
 {
@@ -19,7 +19,7 @@ static bool is_one_of(const char *const *list, const char *name, size_t len)
 
 static tl_status find(const char *name, size_t len, const tl_format **out, tl_error *err)
 {
-    const tl_format *const formats[] = {&tl_format_parquet, &tl_format_avro, &tl_format_orc, &tl_format_blob};
+    const tl_format *const formats[] = {&tl_format_parquet, &tl_format_avro, &tl_format_orc, &tl_format_blob, &tl_format_csv, &tl_format_json, &tl_format_text};
     for (size_t i = 0; i < TL_ARRAY_LEN(formats); i++) {
         if (strlen(formats[i]->name) == len && strncasecmp(formats[i]->name, name, len) == 0) {
             *out = formats[i];

@@ -2,7 +2,7 @@
  * Data files as batches of columns, whatever their format; compression codecs.
  *
  * format/ knows no table: it gets a ROW type to read or write and gives batches, statistics and sizes. Columns are found in a
- * file by name. One file per implementation: parquet/, avro/, orc/.
+ * file by name. One folder per implementation: parquet/, avro/, orc/, blob/, lines/.
  */
 #ifndef TL_FORMAT_FORMAT_H
 #define TL_FORMAT_FORMAT_H
@@ -24,7 +24,8 @@ typedef enum tl_codec {
     TL_CODEC_BROTLI,
     TL_CODEC_DEFLATE, /* raw, Avro */
     TL_CODEC_BZIP2,
-    TL_CODEC_XZ
+    TL_CODEC_XZ,
+    TL_CODEC_ZLIB /* deflate with zlib's header: what Hadoop's `.deflate` files are */
 } tl_codec;
 
 /** Reusable compression state of one thread (zstd contexts are costly to make). */
@@ -47,6 +48,8 @@ typedef struct tl_read_spec {
     bool exact;                    /* rows that do not pass are left out (late materialisation) */
     const tl_row_ranges *rows;     /* rows that may be wanted: others need not be read, and may be left out. Outlives the reader; NULL: all */
     int64_t batch_rows;            /* 0: TL_BATCH_ROWS */
+    const tl_type *file_type;      /* all columns of the file in its order, for formats that know none themselves (csv); NULL: row_type */
+    const tl_options *options;     /* of the table: `csv.*`, `json.*`, `text.*`; NULL: none */
     bool with_row_numbers;         /* batch->seq holds each row's number in the file */
     tl_pool *pool;                 /* NULL: single-threaded */
 } tl_read_spec;
@@ -109,6 +112,13 @@ extern const tl_format tl_format_avro;
 bool tl_avro_can_hold(const tl_type *row_type);
 extern const tl_format tl_format_orc;
 extern const tl_format tl_format_blob; /* one column of type BLOB, beside the data file that holds the other columns */
+extern const tl_format tl_format_csv;
+extern const tl_format tl_format_json;
+extern const tl_format tl_format_text; /* one column of text: the lines */
+/** Whether the format is one of lines of text (csv, json, text). */
+bool tl_format_is_lines(const tl_format *format);
+/** Whether files of lines can hold rows of this type: TL_E_INVALID names the first column that they cannot. Other formats: TL_OK. */
+tl_status tl_lines_check_type(const tl_format *format, const tl_type *row_type, tl_error *err);
 /** Bytes that a value takes in a blob file. */
 int64_t tl_blob_record_bytes(int64_t value_bytes);
 

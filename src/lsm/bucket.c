@@ -135,7 +135,13 @@ char *tl_lsm__names_next(tl_lsm__names *names, const tl_lsm_config *config, cons
     if (names->uuid[0] == 0)
         tl_uuid(names->uuid);
     const char *prefix = options->changelog ? config->changelog_prefix : config->data_prefix;
-    const char *extension = config->suffix_compression && options->format != &tl_format_blob ? compression_extension(config->compression) : NULL;
+    if (options->format == &tl_format_csv || options->format == &tl_format_json) {
+        /* The codec last, as Hadoop finds it there; files of text do without, and so without compression. */
+        const char *codec = compression_extension(options->compression);
+        return tl_strf("%s%s-%d.%s%s%s", prefix, names->uuid, names->next++, options->format->name, codec == NULL ? "" : ".", codec == NULL ? "" : codec);
+    }
+    bool suffix = config->suffix_compression && options->format != &tl_format_blob && !tl_format_is_lines(options->format);
+    const char *extension = suffix ? compression_extension(config->compression) : NULL;
     return tl_strf("%s%s-%d%s%s.%s", prefix, names->uuid, names->next++, extension == NULL ? "" : ".",
                    extension == NULL ? "" : extension, options->format->name);
 }

@@ -62,6 +62,17 @@ static tl_status find_format(const char *name, const tl_format **out, tl_error *
     return tl_format_find(lower, out, err);
 }
 
+tl_status tl_lsm__check_format(const tl_lsm_config *config, const tl_format *format, tl_error *err)
+{
+    bool by_place = format == &tl_format_csv || format == &tl_format_text;
+    if (by_place && (config->n_keys > 0 || config->row_tracking))
+        return tl_error_set(err, TL_E_UNSUPPORTED,
+                            "files of format '%s' cannot hold the columns that a table with %s has beside its own (the reference reads other "
+                            "values than it wrote): use another 'file.format'",
+                            format->name, config->n_keys > 0 ? "a primary key" : "row tracking");
+    return TL_OK;
+}
+
 /* ---- statistics ---- */
 
 static bool is_key_column(const tl_lsm_config *config, int32_t column)
@@ -73,11 +84,11 @@ static bool is_key_column(const tl_lsm_config *config, int32_t column)
     return false;
 }
 
-/* System columns, and in thin mode the keys, keep long statistics whatever the mode; Avro files know no such exception. `column`: of
+/* System columns, and in thin mode the keys, keep long statistics whatever the mode; formats whose statistics are gathered know no such exception. `column`: of
  * the table, if it is one of its. */
 static bool is_system_column(const tl_lsm_config *config, const tl_format *format, const tl_field *field, int32_t column)
 {
-    if (format == &tl_format_avro)
+    if (format == &tl_format_avro || tl_format_is_lines(format))
         return false;
     return column < 0 || field->id >= TL_LSM__KEY_FIELD_ID_START || (config->thin_mode && is_key_column(config, column));
 }
@@ -134,6 +145,7 @@ static tl_status make_options(tl_lsm_config *config, int32_t level, bool changel
         mode = option_or(options, "changelog-file.stats-mode", mode);
     }
     TL_TRY(find_format(format, &out->format, err));
+    TL_TRY(tl_lsm__check_format(config, out->format, err));
     out->stats_mode = mode;
     out->stats = tl_arena_calloc(&config->layout->arena, (size_t)config->layout->n_file_cols + 1, sizeof(*out->stats));
     if (out->stats == NULL)

@@ -151,6 +151,7 @@ static tl_status file_schema_create(const tl_lsm_config *config, int64_t schema_
         file_row = mapped->schema->row_type;
         mapped->newer = schema_id > config->schema->id && has_more(file_row, row);
     }
+    mapped->row_type = file_row;
     for (int32_t i = 0; i < row->n_fields; i++)
         TL_TRY_GOTO(map_column(&row->fields[i], file_row, schema_id > config->schema->id, &mapped->columns[i], err));
     *out = TL_STEAL(mapped);

@@ -54,6 +54,7 @@ typedef struct tl_lsm__file_schema {
     tl_table_schema *schema;      /* NULL: the table's own */
     bool newer;                   /* holds what today's columns cannot: rewriting its files would lose it */
     tl_lsm__file_column *columns; /* per column of today's row type */
+    const tl_type *row_type;      /* all columns of the schema; borrowed from `schema` or the config */
 } tl_lsm__file_schema;
 
 tl_status tl_lsm__layout_create(tl_lsm_config *config, tl_error *err);
@@ -65,6 +66,8 @@ tl_status tl_lsm__file_schema_of(tl_lsm_config *config, int64_t schema_id, const
 tl_status tl_lsm__newer_file(tl_lsm_config *config, tl_data_file *const *files, size_t n, const tl_data_file **out, tl_error *err);
 /** TL_E_CONFLICT: `newer` must not be rewritten here. */
 tl_status tl_lsm__refuse_newer(const tl_lsm_config *config, const tl_data_file *newer, tl_error *err);
+/** TL_E_UNSUPPORTED: files of this format cannot hold what the table stores. */
+tl_status tl_lsm__check_format(const tl_lsm_config *config, const tl_format *format, tl_error *err);
 /** How files of a level are written. */
 typedef struct tl_lsm__file_options {
     struct tl_lsm__file_options *next;

@@ -475,6 +475,7 @@ static tl_status open_format(file_reader *r, const tl_type *type, tl_error *err)
     const tl_format *format = NULL;
     tl_file_index_verdict verdict = TL_INDEX_ALL;
     TL_TRY(tl_format_of_file(r->file->name, &format, err));
+    TL_TRY(tl_lsm__check_format(scan->bucket->config, format, err));
     if (r->pushed != NULL && r->pushed->op != TL_PRED_TRUE)
         TL_TRY(tl_lsm__index_ask(scan->bucket, r->file, r->pushed, type, &verdict, &r->rows, err));
     if (verdict == TL_INDEX_NONE)
@@ -487,6 +488,8 @@ static tl_status open_format(file_reader *r, const tl_type *type, tl_error *err)
                          .exact = r->pushed != NULL,
                          .rows = verdict == TL_INDEX_SOME ? &r->rows : NULL,
                          .batch_rows = scan->batch_rows,
+                         .file_type = r->schema->row_type,
+                         .options = &scan->bucket->config->schema->options,
                          .with_row_numbers = r->deleted != NULL || scan->with_numbers || r->row_id_col >= 0,
                          .pool = scan->bucket->pool};
     tl_error why = {0};

@@ -470,6 +470,12 @@ static tl_status check_format(const validation *v, tl_error *err)
         found |= strcasecmp(*name, format) == 0;
     if (!found)
         return FAIL("Could not find any factory for identifier '%s' that implements FileFormatFactory", format);
+    if (strcasecmp(format, "csv") == 0)
+        return tl_lines_check_type(&tl_format_csv, v->row, err);
+    if (strcasecmp(format, "json") == 0)
+        return tl_lines_check_type(&tl_format_json, v->row, err);
+    if (strcasecmp(format, "text") == 0)
+        return tl_lines_check_type(&tl_format_text, v->row, err);
     return strcasecmp(format, "avro") == 0 ? check_avro(v->row, err) : TL_OK;
 }
 

@@ -266,13 +266,4 @@ tl_status tl_avro__file_type(tl_fs *fs, const char *path, const tl_type **out, t
 tl_status tl_avro__file_stats(tl_fs *fs, const char *path, const tl_type *row_type, tl_write_result *out, tl_error *err);
 tl_status tl_avro__writer_create(tl_fs *fs, const char *path, const tl_write_spec *spec, tl_file_writer **out, tl_error *err);
 
-/** Statistics of the columns written: bounds of all types that can be compared, and null counts. */
-typedef struct tl_avro_stats {
-    int32_t n;
-    tl_column_stats *cols;
-} tl_avro_stats;
-tl_status tl_avro__stats_init(tl_avro_stats *stats, int32_t n, tl_error *err);
-tl_status tl_avro__stats_add(tl_avro_stats *stats, const tl_batch *batch, tl_error *err);
-void tl_avro__stats_deinit(tl_avro_stats *stats);
-
 #endif

@@ -1,11 +1,12 @@
 /* Batches as a new data file. Java: AvroRowDatumWriter, FieldWriterFactory. */
 #include "format/avro/avro_private.h"
+#include "format/gathered_stats.h"
 
 typedef struct avro_writer {
     tl_file_writer base;
     const tl_type *type;
     tl_avro_out out;
-    tl_avro_stats stats;
+    tl_gathered_stats stats;
     bool with_stats;
     int64_t rows;
     int64_t plain_bytes; /* in blocks that are written */
@@ -124,7 +125,7 @@ static tl_status writer_write(tl_file_writer *writer, const tl_batch *batch, tl_
         return tl_error_set(err, TL_E_INTERNAL, "a batch of %d columns for a file of %d", batch->n_cols, w->type->n_fields);
     tl_status status = write_rows(w, batch, err);
     if (status == TL_OK && w->with_stats)
-        status = tl_avro__stats_add(&w->stats, batch, err);
+        status = tl_format__gathered_add(&w->stats, batch, err);
     w->rows += batch->n_rows;
     return tl_error_wrap(err, status, "file '%s'", tl_path_base(w->out.path));
 }
@@ -156,7 +157,7 @@ static void writer_free(tl_file_writer *writer)
     if (w == NULL)
         return;
     tl_avro__out_deinit(&w->out);
-    tl_avro__stats_deinit(&w->stats);
+    tl_format__gathered_deinit(&w->stats);
     tl_type_unref(w->type);
     tl_free(w);
 }
@@ -181,7 +182,7 @@ tl_status tl_avro__writer_create(tl_fs *fs, const char *path, const tl_write_spe
     tl_buf schema = {0};
     tl_status status = tl_avro__type_schema(spec->row_type, &schema, err);
     if (status == TL_OK && w->with_stats)
-        status = tl_avro__stats_init(&w->stats, spec->row_type->n_fields, err);
+        status = tl_format__gathered_init(&w->stats, spec->row_type->n_fields, err);
     if (status == TL_OK)
         status = tl_avro__out_create(&w->out, fs, path, (tl_bytes_view){schema.data, schema.len}, compression,
                                      spec->compression_level, err);

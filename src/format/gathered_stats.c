@@ -1,11 +1,11 @@
 /*
- * Statistics of the columns of a new file, gathered while it is written: an Avro file has no footer to take them from.
+ * Statistics of the columns of a new file, gathered while it is written: for formats without a footer to take them from.
  * Java: SimpleStatsCollector. Bounds follow the reference's order of values, NaN last.
  */
-#include "format/avro/avro_private.h"
+#include "format/gathered_stats.h"
 #include "types/key.h"
 
-tl_status tl_avro__stats_init(tl_avro_stats *stats, int32_t n, tl_error *err)
+tl_status tl_format__gathered_init(tl_gathered_stats *stats, int32_t n, tl_error *err)
 {
     stats->cols = tl_calloc((size_t)n + 1, sizeof *stats->cols);
     if (stats->cols == NULL)
@@ -14,14 +14,14 @@ tl_status tl_avro__stats_init(tl_avro_stats *stats, int32_t n, tl_error *err)
     return TL_OK;
 }
 
-void tl_avro__stats_deinit(tl_avro_stats *stats)
+void tl_format__gathered_deinit(tl_gathered_stats *stats)
 {
     for (int32_t c = 0; c < stats->n; c++) {
         tl_column_unref(stats->cols[c].min);
         tl_column_unref(stats->cols[c].max);
     }
     tl_free(stats->cols);
-    *stats = (tl_avro_stats){0};
+    *stats = (tl_gathered_stats){0};
 }
 
 /* Rows of the least and greatest value that is not null, -1 if there is none. */
@@ -100,7 +100,7 @@ static tl_status widen(tl_column **bound, const tl_column *col, int64_t i, int s
     return TL_OK;
 }
 
-tl_status tl_avro__stats_add(tl_avro_stats *stats, const tl_batch *batch, tl_error *err)
+tl_status tl_format__gathered_add(tl_gathered_stats *stats, const tl_batch *batch, tl_error *err)
 {
     for (int32_t c = 0; c < stats->n; c++) {
         const tl_column *col = batch->cols[c];
