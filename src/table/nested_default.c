@@ -5,6 +5,7 @@
  * StringToRowCastRule.
  */
 #include "table/table_private.h"
+#include "types/cast.h"
 
 #include <strings.h>
 
@@ -178,6 +179,23 @@ static tl_status read_value(tl_bytes_view text, const tl_type *type, tl_builder 
     return tl_table__read_default(text, type, builder, err);
 }
 
+/* Texts and bytes take the text as it is, cut and padded to their length. */
+static tl_status cast_text(tl_bytes_view text, const tl_type *type, tl_builder *builder, tl_error *err)
+{
+    TL_CLEANUP(tl_type_unrefp) const tl_type *string = NULL;
+    TL_CLEANUP(tl_column_unrefp) tl_column *col = NULL, *value = NULL;
+    tl_builder *one = NULL;
+    TL_TRY(tl_type_create(TL_VARCHAR, /* nullable= */ true, INT32_MAX, 0, &string, err));
+    TL_TRY(tl_builder_create(string, &one, err));
+    tl_status status = tl_builder_error(one, tl_builder_bytes(one, text.data, text.len), err);
+    if (status == TL_OK)
+        status = tl_builder_finish(one, &col, err);
+    tl_builder_free(one);
+    TL_TRY(status);
+    TL_TRY(tl_cast_stored(col, type, &value, err));
+    return tl_builder_error(builder, tl_builder_copy(builder, value, 0), err);
+}
+
 tl_status tl_table__read_default(tl_bytes_view text, const tl_type *type, tl_builder *builder, tl_error *err)
 {
     switch (type->kind) {
@@ -187,6 +205,11 @@ tl_status tl_table__read_default(tl_bytes_view text, const tl_type *type, tl_bui
         return read_map(trimmed(text), type, builder, err);
     case TL_ROW:
         return read_row(trimmed(text), type, builder, err);
+    case TL_CHAR:
+    case TL_VARCHAR:
+    case TL_BINARY:
+    case TL_VARBINARY:
+        return cast_text(text, type, builder, err);
     default:
         if (type->n_fields > 0)
             return tl_error_set(err, TL_E_UNSUPPORTED, "default values of this type");

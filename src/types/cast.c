@@ -96,10 +96,9 @@ tl_cast_effect tl_cast_effect_of(const tl_type *from, const tl_type *to)
     if (int_width(from) > 0 && int_width(to) > int_width(from))
         return TL_CAST_WIDENS;
     bool same_bytes = false;
-    if (to->kind == TL_VARCHAR && is_text(from))
-        same_bytes = to->length >= from->length;
-    else if (to->kind == TL_VARBINARY && is_binary(from))
-        same_bytes = to->length >= from->length;
+    /* Writers may store more than a type's length, as the reference lets them: what is cast to a length is cut to it all the same. */
+    if ((to->kind == TL_VARCHAR && is_text(from)) || (to->kind == TL_VARBINARY && is_binary(from)))
+        same_bytes = to->length == INT32_MAX;
     else if (from->kind == to->kind && is_stamp(from))
         same_bytes = tl_type_phys(from) == tl_type_phys(to) && (from->precision <= 3) == (to->precision <= 3) &&
                      from->precision <= to->precision;
