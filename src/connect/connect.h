@@ -30,7 +30,7 @@ typedef struct tl_connector_spec {
     bool overwrite;        /* sinks: INSERT OVERWRITE */
 } tl_connector_spec;
 
-/** Check connector, format and options at CREATE TABLE: unknown ones are TL_E_INVALID with what is known. */
+/** Check connector, format and options, as opening does: unknown ones are TL_E_INVALID with what is known. */
 tl_status tl_connector_validate(const tl_connector_spec *spec, tl_error *err);
 /** Whether the connector can be read, and whether it ends by itself. */
 tl_status tl_connector_is_bounded(const tl_connector_spec *spec, bool *bounded, tl_error *err);

@@ -1,4 +1,4 @@
-/* The tables of connectors and formats, and the checks that CREATE TABLE makes. */
+/* The tables of connectors and formats, and the checks of options that are made when a table is opened, as in Flink. */
 #include "connect/connect_private.h"
 
 static const char *const json_options[] = {"fail-on-missing-field", "ignore-parse-errors", "timestamp-format.standard", "map-null-key.mode",
@@ -8,7 +8,8 @@ static const char *const csv_options[] = {"field-delimiter", "quote-character", 
                                           "ignore-parse-errors", "allow-comments", "array-element-delimiter", "write-bigdecimal-in-scientific-notation",
                                           NULL};
 static const char *const change_options[] = {"schema-include", "ignore-parse-errors", "timestamp-format.standard", "database.include", "table.include",
-                                             "map-null-key.mode", "map-null-key.literal", "encode.decimal-as-plain-number", NULL};
+                                             "map-null-key.mode", "map-null-key.literal", "encode.decimal-as-plain-number",
+                                             "encode.ignore-null-fields", NULL};
 static const char *const raw_options[] = {"charset", "endianness", NULL};
 
 const tl_format_def tl_connect__formats[] = {
@@ -22,10 +23,12 @@ const tl_format_def tl_connect__formats[] = {
 };
 const size_t tl_connect__n_formats = TL_ARRAY_LEN(tl_connect__formats);
 
+/* Of every table. */
+static const char *const table_options[] = {"property-version", "scan.watermark.*", NULL};
 static const char *const files_options[] = {"connector", "path", "format", "source.monitor-interval", "source.path.regex-pattern",
-                                            "source.report-statistics", "partition.default-name", "sink.*", "auto-compaction",
-                                            "compaction.file-size", NULL};
-static const char *const datagen_options[] = {"connector", "rows-per-second", "number-of-rows", "fields.*", NULL};
+                                            "source.report-statistics", "partition.default-name", "partition.time-extractor.*", "sink.*",
+                                            "auto-compaction", "compaction.file-size", "compaction.parallelism", NULL};
+static const char *const datagen_options[] = {"connector", "rows-per-second", "number-of-rows", "scan.parallelism", "fields.*", NULL};
 static const char *const print_options[] = {"connector", "print-identifier", "standard-error", "sink.parallelism", NULL};
 static const char *const blackhole_options[] = {"connector", NULL};
 
@@ -91,7 +94,7 @@ tl_status tl_connector_validate(const tl_connector_spec *spec, tl_error *err)
         const char *key = spec->options->keys[i];
         size_t prefix = format == NULL ? 0 : strlen(format->name);
         bool of_format = prefix > 0 && strncmp(key, format->name, prefix) == 0 && key[prefix] == '.';
-        if (of_format ? !is_known(format->options, key + prefix + 1) : !is_known(connector->options, key))
+        if (of_format ? !is_known(format->options, key + prefix + 1) : !is_known(connector->options, key) && !is_known(table_options, key))
             return tl_error_set(err, TL_E_INVALID, "connector '%s' has no option '%s'", connector->name, key);
     }
     if (format != NULL) { /* the decoder checks the values */
@@ -127,22 +130,24 @@ bool tl_connector_has_changes(const tl_connector_spec *spec)
     return find_connector(spec, &connector, NULL) == TL_OK && connector->has_format && tl_connect__format(spec, &format, NULL) == TL_OK && format->changes;
 }
 
-tl_status tl_source_open(const tl_connector_spec *spec, const char *position, tl_source **out, tl_error *err)
+static tl_status open_source(const tl_connector_spec *spec, const char *position, bool history, tl_source **out, tl_error *err)
 {
     const tl_connector_def *connector;
     TL_TRY(find_connector(spec, &connector, err));
     if (connector->open_source == NULL)
         return tl_error_set(err, TL_E_INVALID, "connector '%s' cannot be read", connector->name);
-    return connector->open_source(spec, position, false, out, err);
+    TL_TRY(tl_connector_validate(spec, err));
+    return connector->open_source(spec, position, history, out, err);
+}
+
+tl_status tl_source_open(const tl_connector_spec *spec, const char *position, tl_source **out, tl_error *err)
+{
+    return open_source(spec, position, /* history= */ false, out, err);
 }
 
 tl_status tl_source_open_history(const tl_connector_spec *spec, const char *position, tl_source **out, tl_error *err)
 {
-    const tl_connector_def *connector;
-    TL_TRY(find_connector(spec, &connector, err));
-    if (connector->open_source == NULL)
-        return tl_error_set(err, TL_E_INVALID, "connector '%s' cannot be read", connector->name);
-    return connector->open_source(spec, position, true, out, err);
+    return open_source(spec, position, /* history= */ true, out, err);
 }
 
 tl_status tl_sink_open(const tl_connector_spec *spec, FILE *out_file, tl_sink **out, tl_error *err)
@@ -151,5 +156,6 @@ tl_status tl_sink_open(const tl_connector_spec *spec, FILE *out_file, tl_sink **
     TL_TRY(find_connector(spec, &connector, err));
     if (connector->open_sink == NULL)
         return tl_error_set(err, TL_E_INVALID, "connector '%s' cannot be written", connector->name);
+    TL_TRY(tl_connector_validate(spec, err));
     return connector->open_sink(spec, out_file, out, err);
 }

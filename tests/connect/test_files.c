@@ -399,7 +399,11 @@ static void unknown_options_are_refused(void **state)
         set_options(&options, cases[i].options);
         tl_connector_spec spec = {.fs = fs, .row_type = type, .options = &options};
         tl_error err;
+        tl_source *source;
+        tl_sink *sink;
         assert_fails(tl_connector_validate(&spec, &err), TL_E_INVALID, &err, cases[i].part);
+        assert_fails(tl_source_open(&spec, NULL, &source, &err), TL_E_INVALID, &err, cases[i].part);
+        assert_fails(tl_sink_open(&spec, NULL, &sink, &err), TL_E_INVALID, &err, cases[i].part);
         tl_options_deinit(&options);
     }
     tl_type_unref(type);
