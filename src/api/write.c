@@ -337,7 +337,7 @@ tl_status tidelake_analyze(tidelake_table *table, const char *commit_user, int t
     if (threads > 1)
         TL_TRY(tl_pool_create(threads, &pool, err));
     tl_commit_result done = {0};
-    tl_status status = tl_table_analyze(table->table, commit_user, pool, &done, err);
+    tl_status status = tl_table_analyze(table->table, NULL, 0, commit_user, pool, &done, err);
     tl_pool_free(pool);
     if (status == TL_OK)
         tell(&done, result);

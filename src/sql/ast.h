@@ -118,7 +118,7 @@ typedef enum tl_ast_kind {
     AST_ASSIGN,   /* kid[0] NAME, kid[1] expression */
     AST_DELETE,   /* kid[0] NAME, kid[2] WHERE, text alias */
     AST_TRUNCATE, /* kid[0] NAME */
-    AST_ANALYZE
+    AST_ANALYZE /* kid[0] NAME, kid[1] LIST of ID: FOR COLUMNS; flags: AST_F_ALL: FOR ALL COLUMNS; text "COMPUTE" */
 } tl_ast_kind;
 
 enum {

@@ -722,8 +722,6 @@ assign(A) ::= name(N) EQ expr(E). { A = NODE_AT(AST_ASSIGN, N, .kid = {N, E}); }
 statement(A) ::= DELETE(T) FROM name(N) alias(L) where_opt(W). { A = NODE(AST_DELETE, T, .text = L != NULL ? L->text : NULL, .kid = {N, NULL, W}); }
 statement(A) ::= TRUNCATE(T) TABLE name(N). { A = NODE(AST_TRUNCATE, T, .kid = {N}); }
 /* … COMPUTE STATISTICS [FOR …] */
-%type analyze_columns {uint32_t}
-statement(A) ::= ANALYZE(T) TABLE name(N) ID(C) ID analyze_columns(F). { A = NODE(AST_ANALYZE, T, .text = C.text, .flags = F, .kid = {N}); }
-analyze_columns(A) ::= . { A = 0; }
-analyze_columns(A) ::= FOR COLUMNS ids. { A = AST_F_ALL; }
-analyze_columns(A) ::= FOR ALL COLUMNS. { A = AST_F_ALL; }
+statement(A) ::= ANALYZE(T) TABLE name(N) ID(C) ID. { A = NODE(AST_ANALYZE, T, .text = C.text, .kid = {N}); }
+statement(A) ::= ANALYZE(T) TABLE name(N) ID(C) ID FOR COLUMNS ids(L). { A = NODE(AST_ANALYZE, T, .text = C.text, .kid = {N, L}); }
+statement(A) ::= ANALYZE(T) TABLE name(N) ID(C) ID FOR ALL COLUMNS. { A = NODE(AST_ANALYZE, T, .text = C.text, .flags = AST_F_ALL, .kid = {N}); }

@@ -196,14 +196,36 @@ tl_status tl_sql__truncate(tl_binder *b, const tl_ast *ast)
     return tl_table_drop_partitions(table->table, &every, 1, b->err);
 }
 
+/* The columns of FOR COLUMNS, or of FOR ALL COLUMNS those that can have statistics. */
+static tl_status analyzed_columns(tl_binder *b, const tl_ast *ast, const tl_type *row, int32_t **out, int32_t *n)
+{
+    const tl_ast *names = ast->kid[1];
+    *n = 0;
+    *out = tl_arena_alloc(b->arena, (size_t)(tl_ast_count(names) + row->n_fields + 1) * sizeof **out);
+    BIND_ALLOC(b, *out);
+    for (int32_t i = 0; names == NULL && (ast->flags & AST_F_ALL) && i < row->n_fields; i++)
+        if (tl_table_has_column_stats(row->fields[i].type))
+            (*out)[(*n)++] = i;
+    for (const tl_ast *name = tl_ast_first(names); name != NULL; name = name->next) {
+        int32_t at = tl_type_field_index(row, name->text);
+        if (at < 0)
+            return BIND_ERROR(b, name, "there is no column '%s'", name->text);
+        bool twice = false;
+        for (int32_t k = 0; k < *n; k++)
+            twice = twice || (*out)[k] == at;
+        if (!twice)
+            (*out)[(*n)++] = at;
+    }
+    return TL_OK;
+}
+
 tl_status tl_sql__analyze(tl_binder *b, const tl_ast *ast)
 {
     tl_sql_table *table;
+    int32_t *columns, n;
     if (strcasecmp(ast->text, "COMPUTE") != 0)
         return BIND_ERROR(b, ast, "ANALYZE TABLE is followed by COMPUTE STATISTICS");
     TL_TRY(target(b, ast, "ANALYZE TABLE", &table));
-    if (ast->flags & AST_F_ALL)
-        return tl_error_set(b->err, TL_E_UNSUPPORTED, "line %d:%d: not supported: statistics of columns (ANALYZE TABLE … FOR COLUMNS)", (int)ast->line,
-                            (int)ast->position);
-    return tl_table_analyze(table->table, NULL, b->session->pool, NULL, b->err);
+    TL_TRY(analyzed_columns(b, ast, tl_table_row_type(table->table), &columns, &n));
+    return tl_table_analyze(table->table, columns, n, NULL, b->session->pool, NULL, b->err);
 }

@@ -1,15 +1,22 @@
 /*
- * Statistics of a table as a whole: rows after merging and bytes of the files that hold them, in a file that an ANALYZE snapshot
- * names. Later snapshots carry it on while the schema stays. Source: format reference §5; Java: Statistics, StatsFileHandler.
+ * Statistics of a table: rows after merging and bytes of the files that hold them, and of columns what is asked for, in a file that an
+ * ANALYZE snapshot names. Later snapshots carry it on while the schema stays. Source: format reference §5; Java: Statistics, StatsFileHandler.
  */
-#include "table/table_private.h"
-
-#include "base/json.h"
+#include "table/analyze_private.h"
 
 typedef struct counts {
     int64_t rows;
     int64_t bytes;
+    tl_column_summary *columns;
+    int32_t n_columns;
 } counts;
+
+static void counts_deinit(counts *c)
+{
+    for (int32_t i = 0; i < c->n_columns; i++)
+        tl_column_summary__deinit(&c->columns[i]);
+    tl_free(c->columns);
+}
 
 /* A handle that reads just this snapshot. */
 static tl_status open_at(tl_table *table, int64_t snapshot_id, tl_table **out, tl_error *err)
@@ -47,15 +54,33 @@ static tl_status count_rows(tl_table *at, const tl_scan_spec *spec, counts *out,
         if (batch == NULL)
             return TL_OK;
         out->rows += batch->n_rows;
+        for (int32_t i = 0; i < out->n_columns; i++)
+            TL_TRY(tl_column_summary__add(&out->columns[i], batch->cols[i], err));
     }
 }
 
-static tl_status count(tl_table *table, const tl_snapshot *snap, tl_pool *pool, counts *out, tl_error *err)
+static tl_status init_columns(const tl_table *table, const int32_t *columns, int32_t n, counts *out, tl_error *err)
 {
-    static const int32_t first[1] = {0}; /* one column is enough to count */
+    out->columns = tl_calloc((size_t)n + 1, sizeof *out->columns);
+    if (out->columns == NULL)
+        return tl_nomem(err, "statistics");
+    for (int32_t i = 0; i < n; i++) {
+        const tl_field *field = &table->row_type->fields[columns[i]];
+        if (!tl_table_has_column_stats(field->type))
+            return tl_error_set(err, TL_E_UNSUPPORTED, "column '%s': there are no statistics of its type", field->name);
+        TL_TRY(tl_column_summary__init(&out->columns[i], field, err));
+        out->n_columns++;
+    }
+    return TL_OK;
+}
+
+static tl_status count(tl_table *table, const tl_snapshot *snap, const int32_t *columns, int32_t n_columns, tl_pool *pool, counts *out, tl_error *err)
+{
+    static const int32_t none[1];
     TL_CLEANUP(tl_table_freep) tl_table *at = NULL;
     TL_TRY(open_at(table, snap->id, &at, err));
-    tl_scan_spec spec = {.columns = first, .n_columns = 1, .limit = -1, .pool = pool};
+    TL_TRY(init_columns(table, columns, n_columns, out, err));
+    tl_scan_spec spec = {.columns = n_columns > 0 ? columns : none, .n_columns = n_columns, .limit = -1, .pool = pool};
     TL_TRY(count_bytes(at, &spec, out, err));
     return count_rows(at, &spec, out, err);
 }
@@ -75,9 +100,13 @@ static tl_status format(const tl_snapshot *snap, const counts *c, tl_bytes *out,
     tl_json_write_int(&w, c->bytes);
     tl_json_key(&w, "colStats");
     tl_json_begin_object(&w);
+    tl_status status = TL_OK;
+    for (int32_t i = 0; i < c->n_columns && status == TL_OK; i++)
+        status = tl_column_summary__write(&c->columns[i], &w, err);
     tl_json_end_object(&w);
     tl_json_end_object(&w);
-    tl_status status = w.status == TL_OK ? TL_OK : tl_nomem(err, "statistics");
+    if (status == TL_OK && w.status != TL_OK)
+        status = tl_nomem(err, "statistics");
     if (status == TL_OK)
         *out = tl_buf_steal(&w.out);
     tl_json_writer_deinit(&w);
@@ -118,7 +147,8 @@ static tl_status commit(tl_table *table, const char *user, const char *statistic
     return TL_OK;
 }
 
-tl_status tl_table_analyze(tl_table *table, const char *user, tl_pool *pool, tl_commit_result *out, tl_error *err)
+tl_status tl_table_analyze(tl_table *table, const int32_t *columns, int32_t n_columns, const char *user, tl_pool *pool, tl_commit_result *out,
+                           tl_error *err)
 {
     char name[256];
     TL_TRY(tl_table__require_data(table, "analyze it", err));
@@ -129,8 +159,8 @@ tl_status tl_table_analyze(tl_table *table, const char *user, tl_pool *pool, tl_
         return tl_error_set(err, TL_E_NOT_FOUND, "table %s has no snapshot to analyze", name);
     TL_CLEANUP(tl_freep) char *file = NULL;
     TL_CLEANUP(tl_freep) char *path = NULL;
-    counts c = {0};
-    TL_TRY(tl_error_wrap(err, count(table, latest, pool, &c, err), "analyzing table %s", name));
+    TL_CLEANUP(counts_deinit) counts c = {0};
+    TL_TRY(tl_error_wrap(err, count(table, latest, columns, n_columns, pool, &c, err), "analyzing table %s", name));
     TL_TRY(write_file(table, latest, &c, &file, &path, err));
     tl_error local;
     tl_error *why = err == NULL ? &local : err;

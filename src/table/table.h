@@ -334,8 +334,14 @@ tl_status tl_table_purge(tl_table *table, tl_error *err);
  * anything was committed meanwhile. The option stays: what is written later needs it to have the same number.
  */
 tl_status tl_table_rescale(tl_table *table, const tl_options *partition, int32_t n_buckets, tl_pool *pool, tl_commit_result *out, tl_error *err);
-/** Count the rows of the latest snapshot and the bytes of their files, into a statistics file that a snapshot of its own names. */
-tl_status tl_table_analyze(tl_table *table, const char *user /* NULL: random */, tl_pool *pool, tl_commit_result *out, tl_error *err);
+/**
+ * Count the rows of the latest snapshot and the bytes of their files, and what $statistics tells of columns (indices into the row type;
+ * TL_E_UNSUPPORTED for nested ones), into a statistics file that a snapshot of its own names.
+ */
+tl_status tl_table_analyze(tl_table *table, const int32_t *columns, int32_t n_columns, const char *user /* NULL: random */, tl_pool *pool,
+                           tl_commit_result *out, tl_error *err);
+/** Whether there are statistics of columns of a type. */
+bool tl_table_has_column_stats(const tl_type *type);
 tl_status tl_table_create_tag(tl_table *table, const char *name, int64_t snapshot_id /* 0: latest */, int64_t retained_ms /* TL_ABSENT */, tl_error *err);
 tl_status tl_table_delete_tag(tl_table *table, const char *name, tl_error *err);
 tl_status tl_table_rename_tag(tl_table *table, const char *from, const char *to, tl_error *err);

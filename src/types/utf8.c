@@ -64,3 +64,11 @@ bool tl_utf8_valid(tl_bytes_view text)
     }
     return true;
 }
+
+int64_t tl_utf8_length(tl_bytes_view text)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < text.len; i++)
+        n += (text.data[i] & 0xc0) != 0x80;
+    return n;
+}

@@ -3,6 +3,7 @@
  * they begin in its streams, and their statistics. PRESENT is left out of a stripe that has no null in the column.
  */
 #include "format/orc/write_private.h"
+#include "types/utf8.h"
 
 #define ELEMENT_ID_BASE 536870911
 #define ID_DEPTHS 1024
@@ -143,21 +144,13 @@ static tl_status put_timestamp(tl_orc_wnode *node, const tl_column *col, int64_t
     return tl_orc__ints_put(&node->lengths, coded << 3 | zeros, err);
 }
 
-static size_t char_count(tl_bytes_view v)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < v.len; i++)
-        n += (v.data[i] & 0xc0) != 0x80;
-    return n;
-}
-
 /* CHAR is padded with blanks to its length, CHAR and VARCHAR are cut to theirs: in characters. */
 static tl_status fit_text(tl_orc_wnode *node, tl_bytes_view *v, tl_error *err)
 {
     size_t max = (size_t)node->type->length;
     if (node->kind == TL_ORC_STRING || (node->kind == TL_ORC_VARCHAR && v->len <= max))
         return TL_OK;
-    size_t n = char_count(*v), len = 0;
+    size_t n = (size_t)tl_utf8_length(*v), len = 0;
     if (n > max) {
         for (n = 0; len < v->len; len++)
             if ((v->data[len] & 0xc0) != 0x80 && n++ == max)
