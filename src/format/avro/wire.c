@@ -46,6 +46,33 @@ static bool skip_items(tl_avro_cursor *c, const tl_avro_schema *schema)
     }
 }
 
+/* Bytes of the variable-length integer whose first eight bytes these are, by its end bit; 9: longer. */
+static inline unsigned varint_bytes(uint64_t head)
+{
+    uint64_t ends = ~head & 0x8080808080808080;
+    return ends == 0 ? 9 : (unsigned)(__builtin_ctzll(ends) >> 3) + 1;
+}
+
+/*
+ * A number that may be null, which is most of what is passed over: without a branch, as which rows are null cannot be foreseen. False: it
+ * is something else, and nothing was passed.
+ */
+static inline bool skip_nullable_number(tl_avro_cursor *c, const tl_avro_schema *schema)
+{
+    if (schema->n != 2 || c->end - c->p < 16)
+        return false;
+    int number = schema->children[0]->wire == TL_AVRO_WIRE_NULL; /* which of the two it is */
+    tl_avro_wire wire = schema->children[number]->wire;
+    if (schema->children[!number]->wire != TL_AVRO_WIRE_NULL || (wire != TL_AVRO_WIRE_INT && wire != TL_AVRO_WIRE_LONG))
+        return false;
+    uint8_t branch = c->p[0]; /* zigzag: 0 or 2 */
+    unsigned bytes = varint_bytes(tl_read_le64(c->p + 1));
+    if (bytes > 8 || (branch & ~2) != 0)
+        return false;
+    c->p += 1 + (branch == 2 * number ? bytes : 0);
+    return true;
+}
+
 bool tl_avro__skip(tl_avro_cursor *c, const tl_avro_schema *schema)
 {
     int64_t v;
@@ -72,6 +99,8 @@ bool tl_avro__skip(tl_avro_cursor *c, const tl_avro_schema *schema)
     case TL_AVRO_WIRE_MAP:
         return skip_items(c, schema);
     case TL_AVRO_WIRE_UNION:
+        if (skip_nullable_number(c, schema))
+            return true;
         return tl_avro__read_long(c, &v) && v >= 0 && v < schema->n && tl_avro__skip(c, schema->children[v]);
     case TL_AVRO_WIRE_RECORD:
         if (schema->min_bytes == 0)
