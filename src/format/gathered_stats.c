@@ -14,6 +14,13 @@ tl_status tl_format__gathered_init(tl_gathered_stats *stats, int32_t n, tl_error
     return TL_OK;
 }
 
+void tl_format__gathered_take(tl_gathered_stats *stats, tl_write_result *out)
+{
+    out->n_stats = stats->n;
+    out->stats = TL_STEAL(stats->cols);
+    stats->n = 0;
+}
+
 void tl_format__gathered_deinit(tl_gathered_stats *stats)
 {
     for (int32_t c = 0; c < stats->n; c++) {

@@ -11,6 +11,8 @@ typedef struct tl_gathered_stats {
 } tl_gathered_stats;
 tl_status tl_format__gathered_init(tl_gathered_stats *stats, int32_t n, tl_error *err);
 tl_status tl_format__gathered_add(tl_gathered_stats *stats, const tl_batch *batch, tl_error *err);
+/** Hands them over to the result of a finished file. */
+void tl_format__gathered_take(tl_gathered_stats *stats, tl_write_result *out);
 void tl_format__gathered_deinit(tl_gathered_stats *stats);
 
 #endif

@@ -89,17 +89,14 @@ tl_status tl_result__add(tl_result *r, const char *const *cells, tl_error *err)
 
 tl_status tl_result__finish(tl_result *r, tl_reader **out, tl_error *err)
 {
-    tl_batch *batch = NULL;
-    tl_batch **batches = tl_alloc(sizeof *batches);
-    tl_status status = batches != NULL ? tl_batch_create(r->type, r->rows, &batch, err) : tl_nomem(err, "result");
+    tl_batch *batch;
+    TL_TRY(tl_batch_create(r->type, r->rows, &batch, err));
+    tl_status status = TL_OK;
     for (int32_t i = 0; i < r->n && status == TL_OK; i++)
         status = tl_builder_finish(r->builders[i], &batch->cols[i], err);
-    if (status == TL_OK) {
-        batches[0] = batch;
-        return tl_reader_from_batches(r->type, batches, 1, out, err);
-    }
+    if (status == TL_OK)
+        return tl_reader_from_batch(batch, out, err);
     tl_batch_free(batch);
-    tl_free(batches);
     return status;
 }
 

@@ -203,13 +203,10 @@ static tl_status open_values(const tl_sql_env *env, const tl_plan *plan, tl_read
     tl_status status = TL_OK;
     for (int32_t i = 0; i < plan->type->n_fields && status == TL_OK; i++)
         status = fill_values(env, plan, i, &batch->cols[i], err);
-    tl_batch **batches = status == TL_OK ? tl_alloc(sizeof *batches) : NULL;
-    if (batches == NULL) {
-        tl_batch_free(batch);
-        return status != TL_OK ? status : tl_nomem(err, "query");
-    }
-    batches[0] = batch;
-    return tl_reader_from_batches(plan->type, batches, 1, out, err);
+    if (status == TL_OK)
+        return tl_reader_from_batch(batch, out, err);
+    tl_batch_free(batch);
+    return status;
 }
 
 /* ---- UNION ---- */

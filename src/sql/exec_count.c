@@ -57,11 +57,8 @@ tl_status tl_exec__open_count(tl_sql_session *session, const tl_sql_env *env, co
         status = tl_batch_create(plan->type, 1, &result, err);
     for (int32_t i = 0; status == TL_OK && i < plan->n_calls; i++)
         status = append_count(plan->type->fields[i].type, n, &result->cols[i], err);
-    tl_batch **batches = status == TL_OK ? tl_alloc(sizeof *batches) : NULL;
-    if (batches == NULL) {
-        tl_batch_free(result);
-        return status != TL_OK ? status : tl_nomem(err, "query");
-    }
-    batches[0] = result;
-    return tl_reader_from_batches(plan->type, batches, 1, out, err);
+    if (status == TL_OK)
+        return tl_reader_from_batch(result, out, err);
+    tl_batch_free(result);
+    return status;
 }

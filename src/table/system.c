@@ -186,11 +186,5 @@ tl_status tl_system__read(tl_table *table, const tl_scan_spec *spec, tl_reader *
         batch = cut;
     }
     TL_TRY(tl_error_wrap(err, status, "table %s", tl_table__full_name(table, name)));
-    tl_batch **one = tl_alloc(sizeof *one);
-    if (one == NULL) {
-        tl_batch_free(batch);
-        return tl_nomem(err, "system table");
-    }
-    *one = batch;
-    return tl_reader_from_batches(batch->type, one, 1, out, err);
+    return tl_reader_from_batch(batch, out, err);
 }

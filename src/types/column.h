@@ -210,6 +210,8 @@ static inline void tl_reader_freep(tl_reader **reader)
 }
 /** Batches that are there already; takes them (and the array) over. */
 tl_status tl_reader_from_batches(const tl_type *type, tl_batch **batches, int32_t n, tl_reader **out, tl_error *err);
+/** The one batch, of its own type; takes it over, also on failure. */
+tl_status tl_reader_from_batch(tl_batch *batch, tl_reader **out, tl_error *err);
 /** Readers one after the other; takes them over. */
 tl_status tl_reader_concat(const tl_type *type, tl_reader **readers, int32_t n, tl_reader **out, tl_error *err);
 

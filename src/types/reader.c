@@ -52,6 +52,17 @@ tl_status tl_reader_from_batches(const tl_type *type, tl_batch **batches, int32_
     return TL_OK;
 }
 
+tl_status tl_reader_from_batch(tl_batch *batch, tl_reader **out, tl_error *err)
+{
+    tl_batch **one = tl_alloc(sizeof *one);
+    if (one == NULL) {
+        tl_batch_free(batch);
+        return tl_nomem(err, "reader");
+    }
+    *one = batch;
+    return tl_reader_from_batches(batch->type, one, 1, out, err);
+}
+
 /* ---- one reader after the other ---- */
 
 typedef struct concat_reader {

@@ -143,11 +143,8 @@ static tl_status writer_finish(tl_file_writer *writer, tl_write_result *out, tl_
     avro_writer *w = (avro_writer *)writer;
     TL_TRY(tl_error_wrap(err, tl_avro__out_finish(&w->out, err), "file '%s'", tl_path_base(w->out.path)));
     *out = (tl_write_result){.bytes = w->out.bytes, .rows = w->rows};
-    if (w->with_stats) {
-        out->n_stats = w->stats.n;
-        out->stats = TL_STEAL(w->stats.cols);
-        w->stats.n = 0;
-    }
+    if (w->with_stats)
+        tl_format__gathered_take(&w->stats, out);
     return TL_OK;
 }
 

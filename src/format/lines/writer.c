@@ -104,11 +104,8 @@ static tl_status writer_finish(tl_file_writer *writer, tl_write_result *out, tl_
     TL_TRY(tl_file_finish(TL_STEAL(w->file), err));
     w->finished = true;
     *out = (tl_write_result){.bytes = w->bytes, .rows = w->rows};
-    if (w->with_stats) {
-        out->n_stats = w->stats.n;
-        out->stats = TL_STEAL(w->stats.cols);
-        w->stats.n = 0;
-    }
+    if (w->with_stats)
+        tl_format__gathered_take(&w->stats, out);
     return TL_OK;
 }
 
