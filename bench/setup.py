@@ -9,7 +9,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(HERE)
 # pypaimon wants an older pyarrow than the others.
-PYTHON_PEERS = {"rust": ["pypaimon==2.1.0", "pypaimon-rust==0.4.0"], "others": ["deltalake==1.6.6", "duckdb==2.0.0", "pyarrow", "numpy"]}
+PYTHON_PEERS = {"rust": ["pypaimon==2.1.0", "pypaimon-rust==0.4.0"], "others": ["deltalake==1.6.6", "pyiceberg[sql-sqlite,pyarrow]==0.12.0", "duckdb==2.0.0", "pyarrow", "numpy"]}
 COMMITS = 10
 
 
