@@ -51,7 +51,7 @@ tl_status tl_lsm__append_rewrite(tl_lsm__bucket *bucket, tl_data_file *const *fi
     TL_CLEANUP(tl_lsm__shape_freep) tl_lsm__shape *shape = NULL; /* outlives the writer */
     TL_CLEANUP(tl_lsm__writer_freep) tl_lsm__writer *writer = NULL;
     if (bucket->config->row_tracking)
-        TL_TRY(tl_lsm__shape_of_rewrite(bucket->config, &shape, err));
+        TL_TRY(tl_lsm__shape_of_rewrite(bucket->config, /* changes= */ false, &shape, err));
     tl_lsm__writer_spec spec = {.bucket = bucket, .names = &names, .file_source = 1, .next_seq = &next_seq, .shape = shape};
     TL_TRY(tl_lsm__writer_create(&spec, &writer, err));
     tl_status status = copy_files(bucket, files, n, cancelled, writer, err);

@@ -209,6 +209,11 @@ static tl_status make_shapes(append_writer *w, tl_error *err)
         return tl_nomem(err, "columns of data files");
     int32_t n = choose_columns(w, /* blobs= */ false, columns), n_blobs = choose_columns(w, /* blobs= */ true, blobs);
     w->shaped = true;
+    if (w->base.keeps_ids) {
+        if ((w->shapes = tl_calloc(1, sizeof(*w->shapes))) == NULL)
+            return tl_nomem(err, "columns of data files");
+        return tl_lsm__shape_of_rewrite(config, /* changes= */ true, &w->shapes[w->n_shapes++], err);
+    }
     if (n_blobs == 0 && are_all_columns(w))
         return TL_OK;
     if (n == 0)
@@ -391,5 +396,14 @@ tl_status tl_bucket_writer_set_columns(tl_bucket_writer *base, const int32_t *co
     if ((w->columns = tl_memdup(columns, (size_t)n * sizeof(*columns))) == NULL)
         return tl_nomem(err, "columns of data files");
     w->n_columns = n;
+    return TL_OK;
+}
+
+tl_status tl_bucket_writer_keep_ids(tl_bucket_writer *base, tl_error *err)
+{
+    append_writer *w = (append_writer *)base;
+    if (base->ops != &append_ops || !config_of(w)->row_tracking || config_of(w)->data_evolution)
+        return tl_error_set(err, TL_E_INVALID, "rows keep ids only in tables with 'row-tracking.enabled' and without 'data-evolution.enabled'");
+    base->keeps_ids = true;
     return TL_OK;
 }

@@ -88,7 +88,7 @@ tl_status tl_bucket_writer_write(tl_bucket_writer *writer, const tl_batch *batch
     const tl_lsm_config *config = writer->bucket->config;
     TL_CLEANUP(tl_batch_freep) tl_batch *filtered = NULL;
     TL_TRY(check_alive(writer, err));
-    if (batch->n_cols != tl_lsm__n_columns(config))
+    if (batch->n_cols != (writer->keeps_ids ? tl_lsm__n_readable(config) : tl_lsm__n_columns(config)))
         return tl_error_set(err, TL_E_INVALID, "rows have %d columns, the table %d", batch->n_cols, tl_lsm__n_columns(config));
     if (batch->row_kind != NULL && batch->n_rows > 0)
         TL_TRY(filter_kinds(config, batch, &filtered, err));

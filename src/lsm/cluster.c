@@ -28,7 +28,7 @@ static tl_status write_sorted(tl_lsm__bucket *bucket, tl_lsm__sorter *sorter, in
     TL_CLEANUP(tl_lsm__shape_freep) tl_lsm__shape *shape = NULL; /* outlives the writer */
     TL_CLEANUP(tl_lsm__writer_freep) tl_lsm__writer *writer = NULL;
     if (bucket->config->row_tracking)
-        TL_TRY(tl_lsm__shape_of_rewrite(bucket->config, &shape, err));
+        TL_TRY(tl_lsm__shape_of_rewrite(bucket->config, /* changes= */ false, &shape, err));
     tl_lsm__writer_spec spec = {.bucket = bucket, .names = &names, .level = level, .file_source = 1, .next_seq = &first_seq, .shape = shape};
     TL_TRY(tl_lsm__writer_create(&spec, &writer, err));
     TL_TRY(tl_lsm__sorter_write(sorter, writer, err));

@@ -39,7 +39,7 @@ static tl_status open_file(tl_lsm__bucket *bucket, const tl_data_file *file, con
 {
     int32_t n = tl_lsm__n_columns(bucket->config), n_read = 0;
     TL_CLEANUP(tl_freep) bool *used = tl_calloc((size_t)n + 1, sizeof *used);
-    TL_CLEANUP(tl_freep) int32_t *columns = tl_alloc(((size_t)n + 1) * sizeof *columns);
+    TL_CLEANUP(tl_freep) int32_t *columns = tl_alloc(((size_t)n + 2) * sizeof *columns);
     TL_CLEANUP(tl_lsm__scan_unrefp) tl_lsm__scan *scan = NULL;
     if (used == NULL || columns == NULL)
         return tl_nomem(err, "rows");
@@ -49,6 +49,8 @@ static tl_status open_file(tl_lsm__bucket *bucket, const tl_data_file *file, con
         if (used[i] || finder->match != NULL)
             columns[n_read++] = i;
     }
+    if (bucket->config->row_tracking && finder->match != NULL)
+        columns[n_read++] = n; /* _ROW_ID */
     TL_TRY(tl_lsm__scan_create(bucket, columns, n_read, finder->predicate, &scan, err));
     scan->with_numbers = true;
     return tl_lsm__file_open(scan, file, scan->pred, out, err);

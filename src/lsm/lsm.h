@@ -157,8 +157,9 @@ typedef struct tl_commit_message {
        one at the commit means that others deleted rows meanwhile, which would come back. */
     char *vectors_base;
     /* What the rows' buckets were chosen by; if it changed until the commit, keys may have got another bucket meanwhile. Digest of the
-       partition's hash indexes (table/hash_index.c), or the snapshot whose keys are known (table/key_index.c). */
-    enum { TL_BASE_NONE, TL_BASE_HASHES, TL_BASE_SNAPSHOT } base_kind;
+       partition's hash indexes (table/hash_index.c), or the snapshot whose keys are known (table/key_index.c). TL_BASE_ROWS: the snapshot
+       whose rows got new values (table/update_rows.c); nobody else may have changed them since. */
+    enum { TL_BASE_NONE, TL_BASE_HASHES, TL_BASE_SNAPSHOT, TL_BASE_ROWS } base_kind;
     uint64_t base;
 } tl_commit_message;
 void tl_commit_message_deinit(tl_commit_message *msg);
@@ -190,6 +191,11 @@ tl_status tl_bucket_writer_restore(tl_bucket_writer *writer, tl_dv_set *vectors,
  * TL_E_INVALID unless the table has data evolution.
  */
 tl_status tl_bucket_writer_set_columns(tl_bucket_writer *writer, const int32_t *columns, int32_t n, tl_error *err);
+/**
+ * Store _ROW_ID and _SEQUENCE_NUMBER with the rows, which keep them; batches have both behind the table's columns (read_type). Before anything
+ * is written. TL_E_INVALID unless the table has row tracking, without data evolution.
+ */
+tl_status tl_bucket_writer_keep_ids(tl_bucket_writer *writer, tl_error *err);
 void tl_bucket_writer_free(tl_bucket_writer *writer); /* removes files that were not handed out by prepare */
 /** Rows of one bucket, all columns of the table, row_kind set or NULL. The batch is shared (columns are ref'ed). */
 tl_status tl_bucket_writer_write(tl_bucket_writer *writer, const tl_batch *batch, tl_error *err);
@@ -267,6 +273,26 @@ typedef struct tl_row_groups {
 tl_status tl_row_groups_create(tl_data_file *const *files, size_t n, tl_row_groups *out, tl_error *err);
 void tl_row_groups_deinit(tl_row_groups *groups);
 
+/** New values of some columns of rows, by the rows' ids. */
+typedef struct tl_row_update {
+    int64_t id;
+    tl_rowref place; /* of the values: batch and row */
+} tl_row_update;
+typedef struct tl_row_updates {
+    const int32_t *columns; /* of the table; none of them a BLOB or a partition column */
+    int32_t n_columns;
+    const tl_row_update *rows; /* ids ascend, no two are equal */
+    size_t n;
+    tl_batch *const *batches; /* column 0 is not looked at (their ids, as a rule), the values are in the columns behind it */
+    size_t n_batches;
+} tl_row_updates;
+/**
+ * A file of these columns for all rows of one group (tl_row_groups: its files, data files first), added to the message's new files. The
+ * group has the rows of `updates` from `from` to before `to`.
+ */
+tl_status tl_evolution_update(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, tl_data_file *const *files, size_t n_files,
+                              const tl_row_updates *updates, size_t from, size_t to, tl_commit_message *msg, tl_error *err);
+
 /**
  * The entry of a data file with the file indexes that the options ask for now, which are made from its rows (rewrite_file_index). The data
  * file itself stays.
@@ -279,7 +305,8 @@ tl_status tl_file_reindex(tl_lsm_config *config, tl_lsm_config *of_file, tl_byte
 /** Which rows of a data file are wanted. */
 typedef struct tl_row_finder {
     const tl_predicate *predicate; /* bound to the table's row type, exact; NULL: none */
-    /* Chooses among the rows that pass, given with all the table's columns; NULL: all of them. `sel` has room for each row. */
+    /* Chooses among the rows that pass, given with all the table's columns and, with row tracking, _ROW_ID behind them; NULL: all of
+       them. `sel` has room for each row. */
     tl_status (*match)(void *ctx, const tl_batch *rows, uint32_t *sel, int64_t *n, tl_error *err);
     void *ctx;
 } tl_row_finder;

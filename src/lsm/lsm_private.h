@@ -118,8 +118,8 @@ typedef struct tl_lsm__shape {
 /** `format` NULL: the table's. `named`: entries tell the columns. */
 tl_status tl_lsm__shape_create(tl_lsm_config *config, const int32_t *columns, int32_t n, const tl_format *format, bool named,
                                tl_lsm__shape **out, tl_error *err);
-/** Of rewritten files with row tracking: the table's columns, `_ROW_ID`, `_SEQUENCE_NUMBER`. */
-tl_status tl_lsm__shape_of_rewrite(tl_lsm_config *config, tl_lsm__shape **out, tl_error *err);
+/** Of rewritten files with row tracking: the table's columns, `_ROW_ID`, `_SEQUENCE_NUMBER`, which is NULL where rows change (`changes`). */
+tl_status tl_lsm__shape_of_rewrite(tl_lsm_config *config, bool changes, tl_lsm__shape **out, tl_error *err);
 void tl_lsm__shape_free(tl_lsm__shape *shape);
 static inline void tl_lsm__shape_freep(tl_lsm__shape **shape)
 {
@@ -575,6 +575,7 @@ struct tl_bucket_writer {
     tl_lsm__bucket *bucket; /* ref held */
     int32_t total_buckets;
     bool failed; /* a write was lost: everything after it would be wrong */
+    bool keeps_ids; /* batches have the columns of row tracking behind the table's, which are stored (append_writer.c) */
     bool begun;  /* prepare has begun, and nothing was written since */
     tl_pool *pool;
     tl_task_group *task; /* the running compaction; NULL: none */

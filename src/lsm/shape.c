@@ -14,7 +14,26 @@ static tl_status name_columns(tl_lsm__shape *shape, tl_error *err)
     return TL_OK;
 }
 
-static tl_status fill(tl_lsm__shape *shape, tl_lsm_config *config, const int32_t *columns, const tl_format *format, tl_error *err)
+/* The last column, _SEQUENCE_NUMBER, of rows that get the commit's number is NULL (SpecialFields#rowTypeWithRowTracking). */
+static tl_status let_last_be_null(tl_lsm__shape *shape, tl_error *err)
+{
+    const tl_type *type = NULL, *old = shape->file_type;
+    tl_field *fields = tl_memdup(old->fields, (size_t)old->n_fields * sizeof *fields);
+    if (fields == NULL)
+        return tl_nomem(err, "columns of data files");
+    tl_status status = tl_type_with_nullable(fields[old->n_fields - 1].type, true, &type, err);
+    if (status == TL_OK) {
+        fields[old->n_fields - 1].type = type;
+        status = tl_type_create_row(/* nullable= */ false, fields, old->n_fields, &shape->file_type, err);
+    }
+    if (status == TL_OK)
+        tl_type_unref(old);
+    tl_type_unref(type);
+    tl_free(fields);
+    return status;
+}
+
+static tl_status fill(tl_lsm__shape *shape, tl_lsm_config *config, const int32_t *columns, const tl_format *format, bool null_seq, tl_error *err)
 {
     const tl_lsm__file_options *usual = NULL;
     TL_TRY(tl_lsm__file_options_of(config, /* level= */ 0, /* changelog= */ false, &usual, err));
@@ -28,19 +47,21 @@ static tl_status fill(tl_lsm__shape *shape, tl_lsm_config *config, const int32_t
     if (shape->options.stats == NULL || shape->columns == NULL || shape->field_ids == NULL)
         return tl_nomem(err, "columns of data files");
     TL_TRY(tl_type_project(config->read_type, columns, shape->n, &shape->file_type, err));
+    if (null_seq)
+        TL_TRY(let_last_be_null(shape, err));
     for (int32_t i = 0; i < shape->n; i++)
         shape->field_ids[i] = shape->file_type->fields[i].id;
     return tl_lsm__make_stats(config, shape->file_type, /* first_value= */ 0, &shape->options, err);
 }
 
-tl_status tl_lsm__shape_create(tl_lsm_config *config, const int32_t *columns, int32_t n, const tl_format *format, bool named,
-                               tl_lsm__shape **out, tl_error *err)
+static tl_status create(tl_lsm_config *config, const int32_t *columns, int32_t n, const tl_format *format, bool named, bool null_seq,
+                        tl_lsm__shape **out, tl_error *err)
 {
     tl_lsm__shape *shape = tl_calloc(1, sizeof *shape);
     if (shape == NULL)
         return tl_nomem(err, "columns of data files");
     shape->n = n;
-    tl_status status = fill(shape, config, columns, format, err);
+    tl_status status = fill(shape, config, columns, format, null_seq, err);
     if (status == TL_OK && named)
         status = name_columns(shape, err);
     if (status != TL_OK) {
@@ -51,7 +72,13 @@ tl_status tl_lsm__shape_create(tl_lsm_config *config, const int32_t *columns, in
     return TL_OK;
 }
 
-tl_status tl_lsm__shape_of_rewrite(tl_lsm_config *config, tl_lsm__shape **out, tl_error *err)
+tl_status tl_lsm__shape_create(tl_lsm_config *config, const int32_t *columns, int32_t n, const tl_format *format, bool named,
+                               tl_lsm__shape **out, tl_error *err)
+{
+    return create(config, columns, n, format, named, /* null_seq= */ false, out, err);
+}
+
+tl_status tl_lsm__shape_of_rewrite(tl_lsm_config *config, bool changes, tl_lsm__shape **out, tl_error *err)
 {
     int32_t n = tl_lsm__n_readable(config);
     TL_CLEANUP(tl_freep) int32_t *columns = tl_alloc((size_t)(n + 1) * sizeof(*columns));
@@ -59,7 +86,7 @@ tl_status tl_lsm__shape_of_rewrite(tl_lsm_config *config, tl_lsm__shape **out, t
         return tl_nomem(err, "columns of data files");
     for (int32_t i = 0; i < n; i++)
         columns[i] = i;
-    return tl_lsm__shape_create(config, columns, n, /* format= */ NULL, /* named= */ true, out, err);
+    return create(config, columns, n, /* format= */ NULL, /* named= */ true, changes, out, err);
 }
 
 void tl_lsm__shape_free(tl_lsm__shape *shape)

@@ -38,6 +38,8 @@ tl_status tl_sql__delete(tl_binder *b, const tl_ast *ast);
 /** UPDATE (`values`: the PROJECT of the new rows over `scan`) or DELETE (NULL) of a table without a primary key; `condition` NULL: all rows. */
 tl_status tl_sql__change_append(tl_binder *b, const tl_ast *ast, const tl_sql_table *table, tl_plan *scan, tl_expr *condition,
                                 const tl_plan *values);
+/** The ids of the chosen rows go over to the rows that take their place, where the table has row tracking. `rows` as a tl_row_finder gets them. */
+tl_status tl_sql__keep_ids(const tl_table *table, const tl_batch *rows, const uint32_t *sel, int64_t n, tl_batch **fresh, tl_error *err);
 /** Rows of a table without a primary key that go, with what takes their place, and rows that come. */
 typedef struct tl_row_changes tl_row_changes;
 tl_status tl_sql__changes_create(const tl_sql_table *table, tl_row_changes **out, tl_error *err);
@@ -49,6 +51,21 @@ tl_status tl_sql__changes_commit(tl_binder *b, const tl_sql_table *table, tl_row
 /** The same where the condition or the values have subqueries (modify_rows.c). */
 tl_status tl_sql__change_by_rows(tl_binder *b, const tl_ast *ast, const tl_sql_table *table, tl_plan *scan, tl_expr *condition,
                                  const tl_plan *values);
+
+/* modify_evolution.c: tables with data evolution */
+/** New values of some columns of rows, found by queries over `t$row_tracking`, and rows that come. */
+typedef struct tl_row_values tl_row_values;
+/** `changed`: per column of the table. To be made before the queries are bound: what others change from then on is a conflict. */
+tl_status tl_sql__values_create(const tl_sql_table *table, const bool *changed, tl_row_values **out, tl_error *err);
+void tl_sql__values_free(tl_row_values *values);
+/** Takes the reader. Its columns: _ROW_ID and the changed columns, then BOOLEANs that must be true (the partition stays); `inserts`: the table's. */
+tl_status tl_sql__values_add(tl_row_values *values, tl_reader *rows_take, bool inserts, tl_error *err);
+/** All of it in one commit. */
+tl_status tl_sql__values_commit(tl_binder *b, const tl_sql_table *table, tl_row_values *values);
+/** UPDATE that writes the changed columns alone. */
+tl_status tl_sql__update_evolution(tl_binder *b, const tl_ast *ast, const tl_sql_table *table);
+/** The value that a SET gives to a column of the table. */
+tl_status tl_sql__assigned_value(tl_binder *b, const tl_sql_table *table, const tl_ast *set, int32_t *column, tl_expr **out);
 tl_status tl_sql__truncate(tl_binder *b, const tl_ast *ast);
 tl_status tl_sql__analyze(tl_binder *b, const tl_ast *ast);
 /** All rows of a reader (taken over, also on failure) with one kind. */

@@ -11,7 +11,9 @@ typedef struct merge {
     const char *target_name, *source_name; /* as the conditions call them */
     tl_reader **readers; /* room for five */
     int32_t n;           /* parts so far */
-    tl_row_changes *changes; /* of a target without a primary key; NULL: it has one */
+    tl_row_changes *changes; /* of a target with deletion vectors; else NULL */
+    bool *changed;           /* of a target with data evolution: per column, whether a part sets it; else NULL */
+    tl_row_values *values;   /* of such a target */
 } merge;
 
 /** `a`.`b` of a.b; quoted names stay. */
@@ -28,6 +30,17 @@ static const char *quoted_path(merge *m, const char *path)
     const char *text = status == TL_OK ? tl_arena_strndup(m->b->arena, (const char *)buf.data, buf.len) : NULL;
     tl_buf_deinit(&buf);
     return text;
+}
+
+/** The same of the table with its rows' ids. */
+static const char *tracked_path(merge *m, const char *path)
+{
+    const char *quoted = quoted_path(m, path);
+    size_t n = quoted == NULL ? 0 : strlen(quoted);
+    if (n == 0)
+        return NULL;
+    bool open = quoted[n - 1] != '`'; /* a name without quotes behind one that has some */
+    return tl_arena_strf(m->b->arena, "%.*s$row_tracking%s", (int)(open ? n : n - 1), quoted, open ? "" : "`");
 }
 
 static const char *last_name(merge *m, const char *path)
@@ -83,16 +96,26 @@ static tl_status all_columns(merge *m, const char *side, tl_expr **exprs)
     return TL_OK;
 }
 
-static tl_status setting_exprs(merge *m, const char *text, const char *what, tl_expr **exprs)
+/** The UPDATE node of `column = value, …`. */
+static tl_status parse_settings(merge *m, const char *text, const char *what, const tl_ast **out)
 {
     tl_binder *b = m->b;
-    const tl_type *row = m->spec->target->row_type;
     const char *sql = tl_arena_strf(b->arena, "UPDATE t SET %s", text);
     const tl_ast *ast;
     BIND_ALLOC(b, sql);
     TL_TRY(tl_error_wrap(b->err, tl_sql__parse(b->arena, sql, strlen(sql), 1, &ast, b->err), "%s", what));
     if (ast->kind != AST_UPDATE || ast->kid[2] != NULL)
         return BIND_ERROR(b, m->at, "%s must be column = value, …", what);
+    *out = ast;
+    return TL_OK;
+}
+
+static tl_status setting_exprs(merge *m, const char *text, const char *what, tl_expr **exprs)
+{
+    tl_binder *b = m->b;
+    const tl_type *row = m->spec->target->row_type;
+    const tl_ast *ast;
+    TL_TRY(parse_settings(m, text, what, &ast));
     TL_TRY(all_columns(m, m->target_name, exprs));
     for (const tl_ast *set = tl_ast_first(ast->kid[1]); set != NULL; set = set->next) {
         int32_t i = tl_type_field_index(row, tl_ast_last_name(set->kid[0]));
@@ -118,6 +141,71 @@ static tl_status bind_columns(merge *m, const char *values, const char *setting,
     return setting != NULL ? setting_exprs(m, setting, what, exprs) : all_columns(m, m->target_name, exprs);
 }
 
+/* ---- parts of a target with data evolution ---- */
+
+/** Which columns a list of settings changes; `*`: all but the partition's. */
+static tl_status note_settings(merge *m, const char *text, const char *what)
+{
+    tl_binder *b = m->b;
+    const tl_sql_table *target = m->spec->target;
+    if (text == NULL)
+        return TL_OK;
+    if (is_star(text)) {
+        memset(m->changed, true, (size_t)target->row_type->n_fields);
+        for (int32_t i = 0; i < target->n_partition_key; i++)
+            m->changed[target->partition_key[i]] = false;
+        return TL_OK;
+    }
+    const tl_ast *ast;
+    TL_TRY(parse_settings(m, text, what, &ast));
+    for (const tl_ast *set = tl_ast_first(ast->kid[1]); set != NULL; set = set->next) {
+        int32_t i = tl_type_field_index(target->row_type, tl_ast_last_name(set->kid[0]));
+        for (int32_t k = 0; k < target->n_partition_key; k++) {
+            if (target->partition_key[k] == i)
+                return BIND_ERROR(b, m->at, "%s: column '%s' is a partition column: rows of a table with data evolution keep their partition", what,
+                                  target->row_type->fields[i].name);
+        }
+        if (i >= 0) /* binding tells of the others */
+            m->changed[i] = true;
+    }
+    return TL_OK;
+}
+
+/** Whether the source's value of a partition column is the row's own. */
+static tl_status same_partition(merge *m, const char *column, tl_expr **out)
+{
+    const char *text = tl_arena_strf(m->b->arena, "`%s`.`%s` IS NOT DISTINCT FROM `%s`.`%s`", m->target_name, column, m->source_name, column);
+    const tl_ast *ast;
+    BIND_ALLOC(m->b, text);
+    TL_TRY(tl_sql__parse_expr(m->b->arena, text, strlen(text), &ast, m->b->err));
+    return tl_bind__expr(m->b, ast, out);
+}
+
+/** Of the values of all columns: the row's id, those of the columns that change, and for `*` whether the partition stays. */
+static tl_status choose_values(merge *m, bool star, tl_expr **exprs, const char **names, int32_t *n)
+{
+    const tl_sql_table *target = m->spec->target;
+    const tl_type *row = target->row_type;
+    tl_expr **all = tl_arena_alloc(m->b->arena, (size_t)(row->n_fields + 1) * sizeof *all);
+    BIND_ALLOC(m->b, all);
+    memcpy(all, exprs, (size_t)row->n_fields * sizeof *all);
+    TL_TRY(column_of(m, m->target_name, "_ROW_ID", &exprs[0]));
+    names[0] = "_ROW_ID";
+    *n = 1;
+    for (int32_t i = 0; i < row->n_fields; i++) {
+        if (!m->changed[i])
+            continue;
+        names[*n] = row->fields[i].name;
+        exprs[(*n)++] = all[i];
+    }
+    for (int32_t i = 0; star && i < target->n_partition_key; i++) {
+        names[*n] = tl_arena_strf(m->b->arena, "same %s", row->fields[target->partition_key[i]].name);
+        BIND_ALLOC(m->b, names[*n]);
+        TL_TRY(same_partition(m, row->fields[target->partition_key[i]].name, &exprs[(*n)++]));
+    }
+    return TL_OK;
+}
+
 /** FROM `from` WHERE `where`, projected to the target's columns, as rows of one kind. */
 static tl_status add_part(merge *m, const char *from, const char *where, const char *values, const char *setting, const char *what, uint8_t kind)
 {
@@ -125,7 +213,7 @@ static tl_status add_part(merge *m, const char *from, const char *where, const c
     const tl_type *row = m->spec->target->row_type;
     /* Without a primary key the rows that go come first, whole, and what takes their place behind them. */
     bool with_old = m->changes != NULL && kind != TL_KIND_INSERT, with_new = m->changes == NULL || kind != TL_KIND_DELETE;
-    int32_t n = 0, n_max = 2 * row->n_fields;
+    int32_t n = 0, n_max = 2 * row->n_fields + 1;
     const char *sql = tl_arena_strf(b->arena, "SELECT 1 FROM %s%s%s", from, where != NULL ? " WHERE " : "", where != NULL ? where : "");
     const tl_ast *select;
     tl_plan *plan;
@@ -158,6 +246,8 @@ static tl_status add_part(merge *m, const char *from, const char *where, const c
             return BIND_ERROR(b, m->at, "%s: column '%s' is %s, the value is %s", what, names[i], tl_bind__type_text(b, type), tl_bind__type_text(b, exprs[i]->type));
         TL_TRY(tl_bind__coerce(b, exprs[i], type, &exprs[i]));
     }
+    if (m->changed != NULL && kind != TL_KIND_INSERT)
+        TL_TRY(choose_values(m, setting != NULL && is_star(setting), exprs, names, &n));
     TL_TRY(tl_bind__project(b, plan, exprs, names, n, &plan));
     b->scope = NULL;
     TL_TRY(tl_plan__optimise(b, &plan));
@@ -165,6 +255,10 @@ static tl_status add_part(merge *m, const char *from, const char *where, const c
     env.fixed_now_ms = tl_clock_now_ms(b->session->clock);
     tl_reader *rows;
     TL_TRY(tl_exec__open(b->session, &env, plan, &rows, b->err));
+    if (m->values != NULL) {
+        m->n++;
+        return tl_sql__values_add(m->values, rows, /* inserts= */ kind == TL_KIND_INSERT, b->err);
+    }
     if (m->changes != NULL) {
         m->n++;
         return tl_sql__changes_add(m->changes, rows, /* inserts= */ !with_old, b->err);
@@ -206,7 +300,7 @@ static tl_status open_parts(merge *m)
 {
     const tl_merge_into_spec *s = m->spec;
     tl_arena *arena = m->b->arena;
-    const char *target = quoted_path(m, s->target_path), *source = quoted_path(m, s->source_table);
+    const char *target = m->changed != NULL ? tracked_path(m, s->target_path) : quoted_path(m, s->target_path), *source = quoted_path(m, s->source_table);
     BIND_ALLOC(m->b, target);
     BIND_ALLOC(m->b, source);
     const char *both = tl_arena_strf(arena, "%s AS `%s` INNER JOIN %s AS `%s` ON %s", target, m->target_name, source, m->source_name, s->condition);
@@ -276,11 +370,33 @@ static tl_status merge_append(merge *m)
     return status;
 }
 
+/* The changed columns are written by themselves. What the reference does not do here is refused: rows of such tables cannot be deleted. */
+static tl_status merge_evolution(merge *m)
+{
+    const tl_merge_into_spec *s = m->spec;
+    const tl_sql_table *target = s->target;
+    m->changed = tl_arena_calloc(m->b->arena, (size_t)target->row_type->n_fields + 1, sizeof *m->changed);
+    BIND_ALLOC(m->b, m->changed);
+    TL_TRY(tl_table_check_updatable(target->table, m->b->err));
+    if (s->matched_delete_condition != NULL || s->unmatched_delete_condition != NULL)
+        return BIND_ERROR(m->b, m->at, "rows of a table with data evolution cannot be deleted ('data-evolution.enabled' = 'true')");
+    TL_TRY(note_settings(m, s->matched_upsert_setting, "matched_upsert"));
+    TL_TRY(note_settings(m, s->unmatched_upsert_setting, "not_matched_by_source_upsert"));
+    TL_TRY(tl_sql__values_create(target, m->changed, &m->values, m->b->err));
+    tl_status status = find_rows(m);
+    if (status == TL_OK)
+        status = tl_sql__values_commit(m->b, target, m->values);
+    tl_sql__values_free(m->values);
+    return status;
+}
+
 tl_status tl_sql__merge_into(tl_binder *b, const tl_ast *at, const tl_merge_into_spec *spec)
 {
     merge m = {.b = b, .at = at, .spec = spec};
     m.target_name = spec->target_alias != NULL ? spec->target_alias : spec->target->name;
     m.source_name = last_name(&m, spec->source_table);
     BIND_ALLOC(b, m.source_name);
+    if (tl_table_config(spec->target->table) != NULL && tl_table_config(spec->target->table)->data_evolution)
+        return merge_evolution(&m);
     return spec->target->n_primary_key == 0 ? merge_append(&m) : merge_keyed(&m);
 }

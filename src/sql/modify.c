@@ -89,6 +89,22 @@ static bool is_key(const tl_sql_table *table, int32_t column)
     return false;
 }
 
+tl_status tl_sql__assigned_value(tl_binder *b, const tl_sql_table *table, const tl_ast *set, int32_t *column, tl_expr **out)
+{
+    const char *name = tl_ast_last_name(set->kid[0]);
+    *column = tl_type_field_index(table->row_type, name);
+    if (*column < 0)
+        return BIND_ERROR(b, set, "Unknown target column '%s'", name);
+    if (is_key(table, *column))
+        return BIND_ERROR(b, set, "Updates to primary keys are not supported, primaryKeys ([%s]), updatedColumns ([%s])", name, name);
+    tl_expr *value;
+    const tl_type *type = table->row_type->fields[*column].type;
+    TL_TRY(tl_bind__expr(b, set->kid[1], &value));
+    if (!tl_bind__can_cast_implicitly(value->type, type))
+        return BIND_ERROR(b, set, "column '%s' is %s, the value is %s", name, tl_bind__type_text(b, type), tl_bind__type_text(b, value->type));
+    return tl_bind__coerce(b, value, type, out);
+}
+
 /** The table's columns, with the assigned ones replaced. */
 static tl_status assigned_columns(tl_binder *b, const tl_ast *ast, const tl_sql_table *table, tl_plan *rows, tl_plan **out)
 {
@@ -102,18 +118,10 @@ static tl_status assigned_columns(tl_binder *b, const tl_ast *ast, const tl_sql_
         TL_TRY(tl_bind__column(b, i, table->row_type->fields[i].type, ast, &exprs[i]));
     }
     for (const tl_ast *set = tl_ast_first(ast->kid[1]); set != NULL; set = set->next) {
-        const char *name = tl_ast_last_name(set->kid[0]);
-        int32_t column = tl_type_field_index(table->row_type, name);
-        if (column < 0)
-            return BIND_ERROR(b, set, "Unknown target column '%s'", name);
-        if (is_key(table, column))
-            return BIND_ERROR(b, set, "Updates to primary keys are not supported, primaryKeys ([%s]), updatedColumns ([%s])", name, name);
         tl_expr *value;
-        const tl_type *type = table->row_type->fields[column].type;
-        TL_TRY(tl_bind__expr(b, set->kid[1], &value));
-        if (!tl_bind__can_cast_implicitly(value->type, type))
-            return BIND_ERROR(b, set, "column '%s' is %s, the value is %s", name, tl_bind__type_text(b, type), tl_bind__type_text(b, value->type));
-        TL_TRY(tl_bind__coerce(b, value, type, &exprs[column]));
+        int32_t column;
+        TL_TRY(tl_sql__assigned_value(b, table, set, &column, &value));
+        exprs[column] = value;
     }
     return tl_bind__project(b, rows, exprs, names, n, out);
 }
@@ -158,6 +166,8 @@ tl_status tl_sql__update(tl_binder *b, const tl_ast *ast)
     TL_TRY(target(b, ast, "UPDATE", &table));
     if (table->n_primary_key == 0 && has_vectors(table))
         return update_append(b, ast, table);
+    if (tl_table_config(table->table) != NULL && tl_table_config(table->table)->data_evolution)
+        return tl_sql__update_evolution(b, ast, table);
     if (table->n_primary_key == 0)
         return BIND_ERROR(b, ast, "org.apache.paimon.table.AppendOnlyFileStoreTable can not support update, because there is no primary key.");
     const char *engine = merge_engine(table);

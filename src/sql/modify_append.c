@@ -8,9 +8,29 @@
 #include "sql/commands.h"
 
 typedef struct change {
+    tl_table *table;
     const tl_sql_program *program; /* filter, and the new values; NULL: all rows, no values */
     tl_table_writer *writer;       /* of the new rows; NULL: DELETE */
 } change;
+
+tl_status tl_sql__keep_ids(const tl_table *table, const tl_batch *rows, const uint32_t *sel, int64_t n, tl_batch **fresh, tl_error *err)
+{
+    const tl_lsm_config *config = tl_table_config(table);
+    int32_t n_cols = tl_table_row_type(table)->n_fields;
+    if (!config->row_tracking)
+        return TL_OK;
+    TL_CLEANUP(tl_batch_freep) tl_batch *tracked = NULL;
+    TL_TRY(tl_batch_create(config->read_type, n, &tracked, err));
+    for (int32_t i = 0; i < n_cols; i++)
+        tracked->cols[i] = tl_column_ref((*fresh)->cols[i]);
+    TL_TRY(tl_column_gather(rows->cols[n_cols], sel, n, &tracked->cols[n_cols], err));
+    if (tracked->cols[n_cols]->null_count > 0)
+        return tl_error_set(err, TL_E_CORRUPT, "rows without _ROW_ID: a file of a table with row tracking has no _FIRST_ROW_ID");
+    TL_TRY(tl_column_nulls(config->read_type->fields[n_cols + 1].type, n, &tracked->cols[n_cols + 1], err));
+    tl_batch_free(*fresh);
+    *fresh = TL_STEAL(tracked);
+    return TL_OK;
+}
 
 static tl_status match(void *ctx, const tl_batch *rows, uint32_t *sel, int64_t *n, tl_error *err)
 {
@@ -22,6 +42,7 @@ static tl_status match(void *ctx, const tl_batch *rows, uint32_t *sel, int64_t *
     TL_TRY(tl_sql_program_run(c->program, rows, &fresh, err));
     if (fresh->n_rows != *n)
         return tl_error_set(err, TL_E_INTERNAL, "UPDATE found %lld rows and made %lld", (long long)*n, (long long)fresh->n_rows);
+    TL_TRY(tl_sql__keep_ids(c->table, rows, sel, *n, &fresh, err));
     return tl_table_writer_write(c->writer, fresh, err);
 }
 
@@ -35,7 +56,7 @@ static tl_status written(void *ctx, tl_commit_messages *out, tl_error *err)
 static tl_status run(tl_binder *b, tl_table *table, tl_predicate *pred, change *c, bool update)
 {
     tl_table *writable = NULL;
-    tl_write_options options = {.pool = b->session->pool};
+    tl_write_options options = {.pool = b->session->pool, .keep_ids = tl_table_config(table)->row_tracking};
     tl_delete_spec spec = {.finder = {.predicate = pred, .match = c->program == NULL ? NULL : match, .ctx = c}, .written = written};
     tl_status status = TL_OK;
     if (update)
@@ -86,6 +107,6 @@ tl_status tl_sql__change_append(tl_binder *b, const tl_ast *ast, const tl_sql_ta
     if (rest != NULL || values != NULL)
         TL_TRY(tl_sql_program_create(&env, scan->type, rest, values == NULL ? NULL : (const tl_expr *const *)values->exprs,
                                      values == NULL ? 0 : values->type->n_fields, values == NULL ? nothing : values->type, &program, b->err));
-    change c = {.program = program};
+    change c = {.table = table->table, .program = program};
     return run(b, table->table, pred, &c, /* update= */ values != NULL);
 }

@@ -20,7 +20,9 @@ struct tl_row_changes {
     size_t n_inserts, inserts_cap;
     int64_t wanted; /* old rows that queries found */
     int64_t found;
-    tl_table_writer *writer;
+    tl_table *table;
+    tl_table_writer *writer; /* of what takes the place of rows that go */
+    tl_table_writer *inserter; /* of rows that come: they have no ids yet (row tracking) */
 };
 typedef tl_row_changes row_set;
 
@@ -29,6 +31,7 @@ tl_status tl_sql__changes_create(const tl_sql_table *table, tl_row_changes **out
     row_set *s = tl_calloc(1, sizeof *s);
     if (s == NULL)
         return tl_nomem(err, "rows");
+    s->table = table->table;
     s->row_type = tl_table_row_type(table->table);
     s->n_cols = s->row_type->n_fields;
     *out = s;
@@ -126,8 +129,8 @@ tl_status tl_sql__changes_add(tl_row_changes *s, tl_reader *rows_take, bool inse
 
 /* ---- what the store finds ---- */
 
-/* What takes the place of the chosen rows. */
-static tl_status write_new(row_set *s, const tl_rowref *refs, int64_t n, tl_error *err)
+/* What takes the place of the chosen rows, `from` being their numbers. */
+static tl_status write_new(row_set *s, const tl_batch *rows, const uint32_t *from, const tl_rowref *refs, int64_t n, tl_error *err)
 {
     TL_CLEANUP(tl_batch_freep) tl_batch *fresh = NULL;
     TL_CLEANUP(tl_freep) const tl_column **srcs = tl_calloc(s->n_batches + 1, sizeof *srcs);
@@ -139,6 +142,7 @@ static tl_status write_new(row_set *s, const tl_rowref *refs, int64_t n, tl_erro
             srcs[i] = s->batches[i]->n_cols == s->n_cols ? NULL : s->batches[i]->cols[s->n_cols + c];
         TL_TRY(tl_column_gather_multi(s->row_type->fields[c].type, srcs, refs, n, &fresh->cols[c], err));
     }
+    TL_TRY(tl_sql__keep_ids(s->table, rows, from, n, &fresh, err));
     return tl_table_writer_write(s->writer, fresh, err);
 }
 
@@ -149,7 +153,8 @@ static tl_status match(void *ctx, const tl_batch *rows, uint32_t *sel, int64_t *
     int64_t n_new = 0;
     TL_CLEANUP(tl_freep) int64_t *offsets = NULL;
     TL_CLEANUP(tl_freep) tl_rowref *refs = tl_alloc((size_t)(rows->n_rows + 1) * sizeof *refs);
-    tl_status status = refs == NULL ? tl_nomem(err, "rows") : encode(s, rows, &data, &offsets, err);
+    TL_CLEANUP(tl_freep) uint32_t *from = tl_alloc((size_t)(rows->n_rows + 1) * sizeof *from);
+    tl_status status = refs == NULL || from == NULL ? tl_nomem(err, "rows") : encode(s, rows, &data, &offsets, err);
     *n = 0;
     for (int64_t i = 0; i < rows->n_rows && status == TL_OK; i++) {
         uintptr_t place = (uintptr_t)tl_map_get(&s->rows, data.data + offsets[i], (size_t)(offsets[i + 1] - offsets[i]));
@@ -157,12 +162,37 @@ static tl_status match(void *ctx, const tl_batch *rows, uint32_t *sel, int64_t *
             continue;
         sel[(*n)++] = (uint32_t)i;
         tl_rowref ref = s->places[place - 1];
-        if (s->batches[ref.src]->n_cols > s->n_cols)
+        if (s->batches[ref.src]->n_cols > s->n_cols) {
+            from[n_new] = (uint32_t)i;
             refs[n_new++] = ref;
+        }
     }
     tl_buf_deinit(&data);
     s->found += *n;
-    return status == TL_OK && n_new > 0 ? write_new(s, refs, n_new, err) : status;
+    return status == TL_OK && n_new > 0 ? write_new(s, rows, from, refs, n_new, err) : status;
+}
+
+static tl_status prepare_inserts(row_set *s, tl_commit_messages *out, tl_error *err)
+{
+    tl_commit_messages inserted = {0};
+    TL_TRY(tl_table_writer_prepare(s->inserter, /* wait_compaction= */ true, &inserted, err));
+    tl_status status = tl_commit_messages_move(out, &inserted, err);
+    if (status != TL_OK)
+        tl_table_abort(s->table, &inserted);
+    tl_commit_messages_deinit(&inserted);
+    return status;
+}
+
+/* A writer that keeps ids cannot give new ones. */
+static tl_status create_writers(tl_binder *b, tl_table *writable, row_set *s)
+{
+    tl_write_options options = {.pool = b->session->pool, .keep_ids = tl_table_config(writable)->row_tracking};
+    TL_TRY(tl_table_writer_create(writable, &options, &s->writer, b->err));
+    s->inserter = s->writer;
+    if (!options.keep_ids)
+        return TL_OK;
+    options.keep_ids = false;
+    return tl_table_writer_create(writable, &options, &s->inserter, b->err);
 }
 
 static tl_status written(void *ctx, tl_commit_messages *out, tl_error *err)
@@ -174,8 +204,9 @@ static tl_status written(void *ctx, tl_commit_messages *out, tl_error *err)
                             "a row was found more than once (several rows of a source match it)",
                             (long long)s->wanted, (long long)s->found);
     for (size_t i = 0; i < s->n_inserts; i++)
-        TL_TRY(tl_table_writer_write(s->writer, s->inserts[i], err));
-    return tl_table_writer_prepare(s->writer, /* wait_compaction= */ true, out, err);
+        TL_TRY(tl_table_writer_write(s->inserter, s->inserts[i], err));
+    TL_TRY(tl_table_writer_prepare(s->writer, /* wait_compaction= */ true, out, err));
+    return s->inserter == s->writer ? TL_OK : prepare_inserts(s, out, err);
 }
 
 static tl_status insert_all(tl_binder *b, tl_table *table, row_set *s)
@@ -192,16 +223,17 @@ static tl_status insert_all(tl_binder *b, tl_table *table, row_set *s)
 tl_status tl_sql__changes_commit(tl_binder *b, const tl_sql_table *table, tl_row_changes *s)
 {
     tl_table *writable = NULL;
-    const tl_write_options options = {.pool = b->session->pool};
     const tl_delete_spec spec = {.finder = {.match = match, .ctx = s}, .written = written};
     if (s->wanted == 0)
         return insert_all(b, table->table, s);
     /* A writer of its own: a compaction beside the deletion would not know the rows that go. */
     tl_status status = tl_table_reopen(table->table, "write-only", "true", &writable, b->err);
     if (status == TL_OK)
-        status = tl_table_writer_create(writable, &options, &s->writer, b->err);
+        status = create_writers(b, writable, s);
     if (status == TL_OK)
         status = tl_table_delete(table->table, &spec, NULL, NULL, b->err);
+    if (s->inserter != s->writer)
+        tl_table_writer_free(s->inserter);
     tl_table_writer_free(s->writer);
     tl_table_free(writable);
     return status;

@@ -149,6 +149,22 @@ tl_status tl_proc__merge_into(tl_call *c)
     return tl_sql__merge_into(c->b, c->ast, &spec);
 }
 
+tl_status tl_proc__data_evolution_merge_into(tl_call *c)
+{
+    for (size_t i = 3; i <= 5; i++) /* merge_into, whose other parts are not there */
+        TL_TRY(tl_call__required(c, i, i == 3 ? "source_table" : i == 4 ? "merge_condition" : "matched_update_set"));
+    if (tl_table_config(c->table->table) == NULL || !tl_table_config(c->table->table)->data_evolution)
+        return BIND_ERROR(c->b, c->ast, "Only DataEvolutionTable supports data-evolution merge-into action.");
+    const tl_merge_into_spec spec = {.target = c->table,
+                                     .target_path = c->args[0],
+                                     .target_alias = c->args[1],
+                                     .source_sqls = c->args[2],
+                                     .source_table = c->args[3],
+                                     .condition = c->args[4],
+                                     .matched_upsert_setting = c->args[5]};
+    return tl_sql__merge_into(c->b, c->ast, &spec);
+}
+
 tl_status tl_proc__clone_tables(tl_call *c)
 {
     static const char *const missing[] = {[7] = "where", [10] = "prefer_file_format"};

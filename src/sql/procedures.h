@@ -82,6 +82,7 @@ tl_status tl_proc__remove_orphan_files(tl_call *c);
 tl_status tl_proc__rewrite_file_index(tl_call *c);
 tl_status tl_proc__alter_column_default_value(tl_call *c);
 tl_status tl_proc__merge_into(tl_call *c);
+tl_status tl_proc__data_evolution_merge_into(tl_call *c);
 tl_status tl_proc__clone_tables(tl_call *c);
 tl_status tl_proc__migrate_table(tl_call *c);
 

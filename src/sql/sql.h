@@ -92,7 +92,7 @@ static inline void tl_sql_program_freep(tl_sql_program **program)
     tl_sql_program_free(*program);
 }
 /**
- * Run over a batch: a new batch with the passing rows (maybe none), their row kinds, sequence numbers and snapshot. Common
+ * Run over a batch (of the input type's columns, and maybe more behind them): a new batch with the passing rows (maybe none), their row kinds, sequence numbers and snapshot. Common
  * subexpressions are evaluated once. TL_E_INVALID: what Flink fails on, such as text that is no number in a CAST.
  */
 tl_status tl_sql_program_run(const tl_sql_program *program, const tl_batch *in, tl_batch **out, tl_error *err);

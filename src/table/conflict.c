@@ -109,6 +109,56 @@ static tl_status check_keys(tl_table *table, const tl_snapshot *latest, int64_t 
                     (long long)known);
 }
 
+/* ---- rows that got new values (data evolution) ---- */
+
+static bool shares_rows(const tl_commit_message *m, const tl_data_file *file)
+{
+    if (file->first_row_id == TL_ABSENT)
+        return false;
+    for (size_t i = 0; i < m->new_files.n; i++) {
+        const tl_data_file *mine = m->new_files.items[i];
+        if (mine->first_row_id != TL_ABSENT && file->first_row_id < mine->first_row_id + mine->rows &&
+            mine->first_row_id < file->first_row_id + file->rows)
+            return true;
+    }
+    return false;
+}
+
+/* Whoever changed rows of the message's files since the snapshot `known` must not lose that. Compactions change none; if they took the
+ * rows into other files, check_rows() finds it. Java: ConflictDetection#checkForRowIdFromSnapshot. */
+static tl_status check_updates(tl_table *table, const tl_snapshot *latest, const tl_commit_message *m, tl_error *err)
+{
+    for (int64_t id = latest == NULL ? 0 : latest->id; id > (int64_t)m->base; id--) {
+        TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
+        tl_entries delta = {0};
+        tl_scan scan;
+        tl_status status = tl_snapshot_read(table->fs, &table->paths, id, &snap, err);
+        if (status == TL_E_NOT_FOUND)
+            return CONFLICT("Snapshot %lld has expired: nobody knows whether it changed the same rows. Give up committing.", (long long)id);
+        if (status == TL_OK && snap->commit_kind == TL_COMMIT_COMPACT)
+            continue;
+        tl_scan_init(&scan, TL_SCAN_DELTA, snap);
+        if (status == TL_OK)
+            status = tl_table__scan(table, &scan, &delta, err);
+        for (size_t i = 0; status == TL_OK && i < delta.n; i++) {
+            if (shares_rows(m, delta.items[i].file))
+                status = CONFLICT("For Data Evolution table, multiple 'MERGE INTO' operations have encountered conflicts: snapshot %lld changed rows of "
+                                  "the same files (row ids from %lld on). Give up committing.",
+                                  (long long)id, (long long)delta.items[i].file->first_row_id);
+        }
+        tl_entries_deinit(&delta);
+        TL_TRY(status);
+    }
+    return TL_OK;
+}
+
+static tl_status check_base(tl_table *table, const tl_snapshot *latest, const tl_index_entries *indexes, const tl_commit_message *m, tl_error *err)
+{
+    if (m->base_kind == TL_BASE_ROWS)
+        return check_updates(table, latest, m, err);
+    return m->base_kind == TL_BASE_HASHES ? check_hashes(table, indexes, m, err) : check_keys(table, latest, (int64_t)m->base, err);
+}
+
 tl_status tl_commit__check_bases(tl_table *table, const tl_snapshot *latest, const tl_index_entries *indexes, const tl_commit_messages *messages,
                                  tl_error *err)
 {
@@ -119,7 +169,7 @@ tl_status tl_commit__check_bases(tl_table *table, const tl_snapshot *latest, con
                        (m->base_kind == TL_BASE_SNAPSHOT || tl_bytes_equal(tl_bytes_view_of(last->partition), tl_bytes_view_of(m->partition)));
         if (m->base_kind == TL_BASE_NONE || checked)
             continue;
-        TL_TRY(m->base_kind == TL_BASE_HASHES ? check_hashes(table, indexes, m, err) : check_keys(table, latest, (int64_t)m->base, err));
+        TL_TRY(check_base(table, latest, indexes, m, err));
         last = m;
     }
     return TL_OK;

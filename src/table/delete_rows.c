@@ -125,21 +125,6 @@ static tl_status find_all(deletion *d, tl_error *err)
 
 /* ---- the commit ---- */
 
-/* Messages of rows written beside the deletion come into the same commit. */
-static tl_status add_messages(deletion *d, tl_commit_messages *more, tl_error *err)
-{
-    size_t n = d->messages.n + more->n;
-    tl_commit_message *items = tl_realloc(d->messages.items, (n + 1) * sizeof *items);
-    if (items == NULL)
-        return tl_nomem(err, "commit messages");
-    d->messages.items = items;
-    d->messages.cap = n + 1;
-    for (size_t i = 0; i < more->n; i++)
-        items[d->messages.n++] = more->items[i];
-    more->n = 0; /* they are ours now */
-    return TL_OK;
-}
-
 static tl_status commit(deletion *d, tl_commit_result *out, tl_error *err)
 {
     tl_commit_spec spec = {.user = d->spec->user, .watermark = TL_ABSENT, .ignore_empty = true};
@@ -158,7 +143,7 @@ tl_status tl_table_delete(tl_table *table, const tl_delete_spec *spec, int64_t *
     if (status == TL_OK && spec->written != NULL)
         status = spec->written(spec->finder.ctx, &written, err);
     if (status == TL_OK)
-        status = add_messages(&d, &written, err);
+        status = tl_commit_messages_move(&d.messages, &written, err); /* rows written beside the deletion come into the same commit */
     if (status == TL_OK) {
         committing = true; /* it removes the files of what does not get in */
         status = commit(&d, out, err);

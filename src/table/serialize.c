@@ -430,7 +430,7 @@ static tl_status get_base(tl_wire_input *in, tl_commit_message *out, tl_error *e
     int64_t base = 0;
     TL_TRY(tl_wire__get_u8(in, &kind, err));
     TL_TRY(tl_wire__get_i64(in, &base, err));
-    if (kind != TL_BASE_HASHES && kind != TL_BASE_SNAPSHOT)
+    if (kind != TL_BASE_HASHES && kind != TL_BASE_SNAPSHOT && kind != TL_BASE_ROWS)
         return tl_error_set(err, TL_E_CORRUPT, "commit message: base of kind %u", kind);
     out->base_kind = kind;
     out->base = (uint64_t)base;

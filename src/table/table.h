@@ -161,6 +161,8 @@ typedef struct tl_write_options {
     int32_t n_columns;
     bool onto_rows; /* they are columns of rows that are there, with ids from `first_row_id` on */
     int64_t first_row_id;
+    bool keep_ids; /* row tracking: rows of files that are rewritten keep their ids; batches have _ROW_ID and _SEQUENCE_NUMBER (NULL: the
+                      commit's) behind the table's columns */
 } tl_write_options;
 tl_status tl_table_writer_create(tl_table *table, const tl_write_options *options, tl_table_writer **out, tl_error *err);
 void tl_table_writer_free(tl_table_writer *writer);
@@ -176,6 +178,8 @@ typedef struct tl_commit_messages {
     size_t cap;
 } tl_commit_messages;
 void tl_commit_messages_deinit(tl_commit_messages *messages);
+/** Messages of `from` go behind those of `to`; on failure nothing moves. */
+tl_status tl_commit_messages_move(tl_commit_messages *to, tl_commit_messages *from, tl_error *err);
 /**
  * Everything written so far as commit messages. They must be committed before more is written; a writer that goes on after a
  * commit must be told of it by tl_table_writer_committed().
@@ -229,6 +233,19 @@ typedef struct tl_delete_spec {
 tl_status tl_table_delete(tl_table *table, const tl_delete_spec *spec, int64_t *deleted, tl_commit_result *out, tl_error *err);
 /** TL_E_INVALID unless rows can be deleted: an append table with deletion vectors. */
 tl_status tl_table_check_deletable(const tl_table *table, tl_error *err);
+
+/* ---- changing columns of rows that are there (data evolution) ---- */
+
+/** TL_E_INVALID unless columns can be changed by themselves: a table with data evolution. */
+tl_status tl_table_check_updatable(const tl_table *table, tl_error *err);
+/**
+ * Write the new values, for each range of rows that has some one file of these columns, and commit them together with the messages of `more` (may
+ * be NULL; moved out).
+ *
+ * @param base  the latest snapshot before the rows were read that the values were made from; 0: there was none
+ * @error TL_E_CONFLICT if others changed rows of the same files since `base`, or rows are not there
+ */
+tl_status tl_table_update_rows(tl_table *table, const tl_row_updates *rows, int64_t base, tl_commit_messages *more, tl_commit_result *out, tl_error *err);
 
 /* ---- files that others wrote (import_find.c, import.c) ---- */
 

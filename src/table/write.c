@@ -192,6 +192,8 @@ static tl_status add_bucket(tl_table_writer *w, tl_bytes_view partition, int32_t
         status = tl_bucket_writer_create(w->waiting != NULL ? w->waiting : w->table->config, partition, bucket, total, files, n_files, compactions_pool(w), &b->writer, err);
     if (status == TL_OK && w->options.columns != NULL)
         status = tl_bucket_writer_set_columns(b->writer, w->options.columns, w->options.n_columns, err);
+    if (status == TL_OK && w->options.keep_ids)
+        status = tl_bucket_writer_keep_ids(b->writer, err);
     if (status == TL_OK && !w->options.ignore_previous)
         status = tl_bucket_writer_restore(b->writer, set, indexes->n == 0 ? "" : indexes->items[indexes->n - 1]->name, files, n_files, err);
     if (status == TL_OK) {
@@ -393,6 +395,20 @@ void tl_commit_messages_deinit(tl_commit_messages *messages)
         tl_commit_message_deinit(&messages->items[i]);
     tl_free(messages->items);
     *messages = (tl_commit_messages){0};
+}
+
+tl_status tl_commit_messages_move(tl_commit_messages *to, tl_commit_messages *from, tl_error *err)
+{
+    size_t n = to->n + from->n;
+    tl_commit_message *items = tl_realloc(to->items, (n + 1) * sizeof *items);
+    if (items == NULL)
+        return tl_nomem(err, "commit messages");
+    to->items = items;
+    to->cap = n + 1;
+    for (size_t i = 0; i < from->n; i++)
+        items[to->n++] = from->items[i];
+    from->n = 0; /* they are the other's now */
+    return TL_OK;
 }
 
 typedef struct prepare_task {

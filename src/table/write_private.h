@@ -15,6 +15,7 @@ typedef struct tl_row_rules {
     bool ignore_update_before;
     bool append_only;
     bool *unwritten; /* per column: only the others are written, and this one may be anything; NULL: all are */
+    int32_t n_tracked; /* columns of row tracking behind the table's (keep_ids) */
 } tl_row_rules;
 
 /** `options`: which columns are written. */

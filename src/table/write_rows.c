@@ -26,6 +26,7 @@ tl_status tl_row_rules_create(const tl_table *table, const tl_write_options *opt
     out->ignore_delete = tl_table__option_bool(opts, "ignore-delete");
     out->ignore_update_before = tl_table__option_bool(opts, "ignore-update-before");
     out->append_only = table->n_keys == 0;
+    out->n_tracked = options->keep_ids ? 2 : 0;
     TL_TRY(note_unwritten(out, options, err));
     const char *field = tl_options_get(opts, "rowkind.field");
     if (field != NULL) {
@@ -61,7 +62,7 @@ void tl_row_rules_deinit(tl_row_rules *rules)
 static tl_status check_batch(const tl_row_rules *rules, const tl_batch *batch, tl_error *err)
 {
     const tl_type *row = rules->table->schema->row_type;
-    if (batch->n_cols != row->n_fields)
+    if (batch->n_cols != row->n_fields + rules->n_tracked)
         return tl_error_set(err, TL_E_INVALID, "rows of %d columns cannot be written to a table of %d", batch->n_cols, row->n_fields);
     for (int32_t i = 0; i < row->n_fields; i++) {
         const tl_field *f = &row->fields[i];
@@ -90,7 +91,7 @@ static tl_status fill_defaults(const tl_type *type, const tl_column *col, const 
 
 static tl_status apply_defaults(const tl_row_rules *rules, tl_batch *batch, tl_error *err)
 {
-    for (int32_t i = 0; rules->has_defaults && i < batch->n_cols; i++) {
+    for (int32_t i = 0; rules->has_defaults && i < rules->table->schema->row_type->n_fields; i++) {
         if (rules->defaults[i] == NULL || batch->cols[i]->null_count == 0)
             continue;
         tl_column *filled = NULL;

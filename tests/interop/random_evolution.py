@@ -3,7 +3,7 @@
 
 random_evolution.py ORACLE TIDELAKE [SEED [TABLES [STEPS]]]
 
-Rows are appended, columns are written onto rows that are there, columns change, files are compacted. A model of the rows tells what
+Rows are appended, columns are written onto rows that are there, UPDATE changes some, columns change, files are compacted. A model of the rows tells what
 both programs must read after each step, with filters and projections, and which ids rows have; at the end the fscks of both must be
 content. A table that differs is told by its seed and left in place.
 """
@@ -104,6 +104,19 @@ class Table:
         for i, row in enumerate(rows):
             self.model.rows[first + i].update(row)
 
+    def update(self):
+        plain = [[c, t] for c, t in self.model.columns if t != "BLOB" and c != "id"]
+        columns = self.rng.sample(plain, self.rng.randrange(1, min(3, len(plain)) + 1))
+        values = {c: value(self.rng, t) for c, t in columns}
+        every, rest = self.rng.randrange(1, 6), self.rng.randrange(3)
+        sets = ", ".join(f"{c} = " + ("NULL" if v is None else f"'{v}'" if isinstance(v, str) else str(v)) for c, v in values.items())
+        ok, out = self.ours.run("sql", self.warehouse, "--database", "db", f"UPDATE t SET {sets} WHERE MOD(id, {every}) = {rest}")
+        if not ok:
+            raise AssertionError(f"Ours: UPDATE t SET {sets}: {out}")
+        for row in self.model.rows:
+            if row["id"] % every == rest:
+                row.update(values)
+
     def alter(self):
         kind = self.rng.choice(["add", "rename", "type", "drop"])
         plain = [c for c in self.model.columns if c[1] != "BLOB" and c[0] != "id"]
@@ -177,7 +190,7 @@ def main():
         try:
             table = Table(rng, oracle, ours, folder)
             for _ in range(steps):
-                step = rng.choice([table.append, table.append, table.append_some, table.onto, table.onto, table.alter, table.compact])
+                step = rng.choice([table.append, table.append, table.append_some, table.onto, table.update, table.update, table.alter, table.compact])
                 done.append(step.__name__)
                 step()
                 table.check()

@@ -137,6 +137,54 @@ static void deleted_rows_leave_their_ids_behind(void **state)
     close_lake(&l);
 }
 
+/* New values of k for the rows with these ids, one after the other. */
+static tl_status update_k(tl_table *table, const int64_t *ids, size_t n, int64_t base, tl_error *err)
+{
+    static const int32_t columns[] = {0};
+    tl_row_update rows[4];
+    tl_batch *values = NULL;
+    const tl_field fields[] = {{.name = (char *)"_ROW_ID", .type = table->schema->row_type->fields[0].type}, table->schema->row_type->fields[0]};
+    TL_CLEANUP(tl_type_unrefp) const tl_type *type = NULL;
+    assert_ok(tl_type_create_row(false, fields, 2, &type, err), err);
+    assert_ok(tl_batch_create(type, (int64_t)n, &values, err), err);
+    for (int i = 0; i < 2; i++)
+        assert_ok(tl_column_alloc(fields[i].type, (int64_t)n, &values->cols[i], err), err);
+    for (size_t i = 0; i < n; i++) {
+        rows[i] = (tl_row_update){ids[i], {0, (uint32_t)i}};
+        ((int32_t *)values->cols[1]->values)[i] = 100 + (int32_t)i;
+    }
+    const tl_row_updates updates = {.columns = columns, .n_columns = 1, .rows = rows, .n = n, .batches = &values, .n_batches = 1};
+    tl_status status = tl_table_update_rows(table, &updates, base, /* more= */ NULL, NULL, err);
+    tl_batch_free(values);
+    return status;
+}
+
+/* What others did to the same files since the values were made is not lost; what they did elsewhere is nobody's matter. */
+static void updates_conflict_with_those_of_the_same_rows(void **state)
+{
+    (void)state;
+    lake l = memory_lake();
+    tl_error err;
+    create(&l, "t", KV, NULL, NULL, "row-tracking.enabled=true,data-evolution.enabled=true");
+    tl_table *table = open_table(&l, "t");
+    put(table, "{'k':1,'v':'a'}\n{'k':2,'v':'b'}");
+    put(table, "{'k':3,'v':'c'}");
+    assert_ok(update_k(table, (const int64_t[]){1}, 1, /* base= */ 2, &err), &err);
+    assert_ok(update_k(table, (const int64_t[]){2}, 1, /* base= */ 2, &err), &err); /* another file */
+    assert_int_equal(update_k(table, (const int64_t[]){0}, 1, /* base= */ 2, &err), TL_E_CONFLICT);
+    assert_non_null(strstr(err.message, "snapshot 3 changed rows of the same files"));
+    assert_int_equal(update_k(table, (const int64_t[]){0, 7}, 2, /* base= */ 4, &err), TL_E_CONFLICT);
+    assert_non_null(strstr(err.message, "1 of 2 rows are not in the table"));
+    assert_tracked(&l, NULL, "{'k':1,'v':'a','_ROW_ID':0,'_SEQUENCE_NUMBER':3}\n{'k':100,'v':'b','_ROW_ID':1,'_SEQUENCE_NUMBER':3}\n"
+                             "{'k':100,'v':'c','_ROW_ID':2,'_SEQUENCE_NUMBER':4}");
+    compact(table, /* full= */ true);
+    assert_ok(update_k(table, (const int64_t[]){0, 2}, 2, /* base= */ 4, &err), &err); /* a compaction changes no rows */
+    assert_rows(&l, "t", NULL, "{'k':100,'v':'a'}\n{'k':100,'v':'b'}\n{'k':101,'v':'c'}");
+    assert_sound(table);
+    tl_table_free(table);
+    close_lake(&l);
+}
+
 static void other_tables_have_no_ids(void **state)
 {
     (void)state;
@@ -155,6 +203,7 @@ int main(void)
         cmocka_unit_test(files_of_one_commit_share_its_number),
         cmocka_unit_test(ids_are_given_at_the_commit),
         cmocka_unit_test(deleted_rows_leave_their_ids_behind),
+        cmocka_unit_test(updates_conflict_with_those_of_the_same_rows),
         cmocka_unit_test(other_tables_have_no_ids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
