@@ -16,14 +16,15 @@ static tl_batch *random_batch(const tl_type *row, int64_t n, int null_percent, u
     return batch;
 }
 
-static void write_file(tl_fs *fs, const tl_type *row, const char *compression, const char *stripe, tl_batch **batches, int n,
-                       tl_write_result *result)
+/* `key`: an option with a value, or NULL. */
+static void write_with(tl_fs *fs, const tl_type *row, const char *compression, const char *key, const char *value, tl_batch **batches,
+                       int n, tl_write_result *result)
 {
     tl_error err;
     tl_options options = {0};
     tl_file_writer *w = NULL;
-    if (stripe != NULL)
-        assert_int_equal(tl_options_set(&options, "orc.stripe.size", stripe), TL_OK);
+    if (key != NULL)
+        assert_int_equal(tl_options_set(&options, key, value), TL_OK);
     tl_write_spec spec = {.row_type = row, .compression = compression, .compression_level = 1, .options = &options, .with_stats = true};
     (void)tl_fs_remove(fs, PATH, NULL);
     assert_ok(tl_format_orc.create(fs, PATH, &spec, &w, &err), &err);
@@ -32,6 +33,12 @@ static void write_file(tl_fs *fs, const tl_type *row, const char *compression, c
     assert_ok(w->ops->finish(w, result, &err), &err);
     w->ops->free(w);
     tl_options_deinit(&options);
+}
+
+static void write_file(tl_fs *fs, const tl_type *row, const char *compression, const char *stripe, tl_batch **batches, int n,
+                       tl_write_result *result)
+{
+    write_with(fs, row, compression, stripe == NULL ? NULL : "orc.stripe.size", stripe, batches, n, result);
 }
 
 /* All rows of the file as one batch; NULL if there are none. */
@@ -243,6 +250,66 @@ static void texts_of_fixed_length_are_not_pruned_away(void **state)
     tl_fs_unref(fs);
 }
 
+/* Texts of a few words with NULLs between; in the second half of the rows no word comes twice. */
+static tl_batch *repeating_batch(const tl_type *row, int64_t n)
+{
+    tl_error err;
+    tl_batch *batch = NULL;
+    assert_ok(tl_batch_create(row, n, &batch, &err), &err);
+    for (int c = 0; c < 2; c++) {
+        tl_builder *builder = NULL;
+        assert_ok(tl_builder_create(row->fields[c].type, &builder, &err), &err);
+        for (int64_t i = 0; i < n; i++) {
+            char text[32];
+            int len = snprintf(text, sizeof text, "%lld", (long long)(i < n / 2 ? i * 7919 % 61 : i));
+            assert_int_equal(i % 13 == 4 ? tl_builder_null(builder) : tl_builder_bytes(builder, text, (size_t)len), TL_OK);
+        }
+        assert_ok(tl_builder_finish(builder, &batch->cols[c], &err), &err);
+        tl_builder_free(builder);
+    }
+    return batch;
+}
+
+static int64_t bytes_with(tl_fs *fs, const tl_type *row, const char *key, const char *value, tl_batch *whole)
+{
+    tl_write_result result = {0};
+    write_with(fs, row, "none", key, value, &whole, 1, &result);
+    int64_t bytes = result.bytes;
+    tl_write_result_deinit(&result);
+    tl_read_spec spec = {.row_type = row, .batch_rows = 999};
+    tl_batch *again = read_file(fs, &spec);
+    assert_same_rows(whole, again);
+    tl_batch_free(again);
+    check_where(fs, row, whole, "[\"=\",\"s\",\"43219\"]");
+    check_where(fs, row, whole, "[\"in\",\"v\",[\"0\",\"60\"]]");
+    return bytes;
+}
+
+static void texts_that_repeat_become_words(void **state)
+{
+    (void)state;
+    tl_error err;
+    tl_fs *fs = NULL;
+    const tl_type *row = test_type("ROW<s STRING, v VARCHAR(9)>");
+    assert_ok(tl_fs_memory(&fs, &err), &err);
+    tl_batch *whole = repeating_batch(row, 60000);
+    int64_t words = bytes_with(fs, row, NULL, NULL, whole);
+    int64_t half = bytes_with(fs, row, "orc.column.encoding.direct", "x, s", whole);
+    int64_t none = bytes_with(fs, row, "orc.dictionary.key.threshold", "0", whole);
+    assert_true(words < half && half < none);
+    (void)bytes_with(fs, row, "orc.stripe.size", "40 kb", whole); /* stripes with and without a dictionary */
+    tl_file_writer *w = NULL;
+    tl_options options = {0};
+    assert_int_equal(tl_options_set(&options, "orc.dictionary.key.threshold", "much"), TL_OK);
+    tl_write_spec spec = {.row_type = row, .compression = "none", .options = &options};
+    assert_int_equal(tl_format_orc.create(fs, PATH, &spec, &w, &err), TL_E_INVALID);
+    assert_non_null(strstr(err.message, "orc.dictionary.key.threshold"));
+    tl_options_deinit(&options);
+    tl_batch_free(whole);
+    tl_type_unref(row);
+    tl_fs_unref(fs);
+}
+
 static void columns_that_a_file_lacks_are_null(void **state)
 {
     (void)state;
@@ -363,6 +430,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_rows_come_back_with_every_codec),
+        cmocka_unit_test(texts_that_repeat_become_words),
         cmocka_unit_test(predicates_skip_row_groups_and_lose_no_row),
         cmocka_unit_test(columns_that_a_file_lacks_are_null),
         cmocka_unit_test(texts_of_fixed_length_are_not_pruned_away),

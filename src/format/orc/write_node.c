@@ -3,7 +3,6 @@
  * they begin in its streams, and their statistics. PRESENT is left out of a stripe that has no null in the column.
  */
 #include "format/orc/write_private.h"
-#include "types/utf8.h"
 
 #define ELEMENT_ID_BASE 536870911
 #define ID_DEPTHS 1024
@@ -60,6 +59,11 @@ static tl_status init_children(tl_orc_wnode *node, int32_t id_base, int32_t dept
     return TL_OK;
 }
 
+static bool is_text(const tl_orc_wnode *node)
+{
+    return node->kind == TL_ORC_STRING || node->kind == TL_ORC_VARCHAR || node->kind == TL_ORC_CHAR;
+}
+
 tl_status tl_orc__wnode_init(tl_orc_wnode *node, const tl_type *type, int32_t id, int32_t id_base, int32_t depth,
                              int32_t *n_columns, tl_compressor *compressor, tl_arena *arena, tl_error *err)
 {
@@ -70,10 +74,20 @@ tl_status tl_orc__wnode_init(tl_orc_wnode *node, const tl_type *type, int32_t id
                                 &node->ints.out,           &node->lengths.out,     &node->data};
     for (size_t i = 0; i < TL_ARRAY_LEN(outs); i++)
         outs[i]->compressor = compressor;
-    node->ints.is_signed = true;
+    node->ints.is_signed = !is_text(node);
     node->lengths.is_signed = node->kind == TL_ORC_DECIMAL; /* there they are scales */
     bool is_nested = node->kind == TL_ORC_STRUCT || node->kind == TL_ORC_LIST || node->kind == TL_ORC_MAP;
     return is_nested ? init_children(node, id_base, depth, n_columns, compressor, arena, err) : TL_OK;
+}
+
+void tl_orc__wnode_set_words(tl_orc_wnode *node, double threshold)
+{
+    if (is_text(node)) {
+        node->words.threshold = threshold;
+        tl_orc__words_reset(&node->words);
+    }
+    for (int32_t i = 0; i < node->n_children; i++)
+        tl_orc__wnode_set_words(&node->children[i], threshold);
 }
 
 void tl_orc__wnode_deinit(tl_orc_wnode *node)
@@ -87,6 +101,7 @@ void tl_orc__wnode_deinit(tl_orc_wnode *node)
     tl_orc__bounds_deinit(&node->group);
     tl_orc__bounds_deinit(&node->stripe);
     tl_orc__bounds_deinit(&node->file);
+    tl_orc__words_deinit(&node->words);
     tl_buf_deinit(&node->groups);
     tl_buf_deinit(&node->group_stats);
     tl_buf_deinit(&node->scratch);
@@ -144,35 +159,11 @@ static tl_status put_timestamp(tl_orc_wnode *node, const tl_column *col, int64_t
     return tl_orc__ints_put(&node->lengths, coded << 3 | zeros, err);
 }
 
-/* CHAR is padded with blanks to its length, CHAR and VARCHAR are cut to theirs: in characters. */
-static tl_status fit_text(tl_orc_wnode *node, tl_bytes_view *v, tl_error *err)
-{
-    size_t max = (size_t)node->type->length;
-    if (node->kind == TL_ORC_STRING || (node->kind == TL_ORC_VARCHAR && v->len <= max))
-        return TL_OK;
-    size_t n = (size_t)tl_utf8_length(*v), len = 0;
-    if (n > max) {
-        for (n = 0; len < v->len; len++)
-            if ((v->data[len] & 0xc0) != 0x80 && n++ == max)
-                break;
-        v->len = len;
-        return TL_OK;
-    }
-    if (node->kind == TL_ORC_VARCHAR || n == max)
-        return TL_OK;
-    node->scratch.len = 0;
-    if (tl_buf_append(&node->scratch, v->data, v->len) != TL_OK || tl_buf_reserve(&node->scratch, max - n) != TL_OK)
-        return tl_nomem(err, "ORC writer");
-    memset(node->scratch.data + v->len, ' ', max - n);
-    *v = (tl_bytes_view){node->scratch.data, v->len + max - n};
-    return TL_OK;
-}
-
 static tl_status put_bytes(tl_orc_wnode *node, const tl_column *col, int64_t i, tl_error *err)
 {
     tl_bytes_view v = tl_col_bytes(col, i);
     if (node->kind != TL_ORC_BINARY) {
-        TL_TRY(fit_text(node, &v, err));
+        TL_TRY(tl_orc__fit_text(node, &v, err));
         if (tl_orc__bounds_text(&node->group, v) != TL_OK)
             return tl_nomem(err, "statistics");
     }
@@ -227,8 +218,34 @@ static tl_status write_children(tl_orc_wnode *node, const tl_column *col, int64_
     return TL_OK;
 }
 
+/* Texts that may become words of a dictionary. */
+static tl_status write_words(tl_orc_wnode *node, const tl_column *col, int64_t from, int64_t n, tl_error *err)
+{
+    tl_buf *rows = &node->words.rows;
+    bool has_nulls = col->validity != NULL && col->null_count != 0;
+    rows->len = 0;
+    if (has_nulls && tl_buf_reserve(rows, (size_t)n * sizeof(uint32_t)) != TL_OK)
+        return tl_nomem(err, "dictionary");
+    uint32_t *to = (uint32_t *)(void *)rows->data;
+    int64_t count = has_nulls ? 0 : n;
+    for (int64_t i = from; i < from + n; i++) {
+        bool is_there = !has_nulls || !tl_col_is_null(col, i);
+        TL_TRY(tl_orc__bits_put(&node->present, is_there, err));
+        if (has_nulls) {
+            to[count] = (uint32_t)i;
+            count += is_there;
+        }
+    }
+    node->had_null |= count < n;
+    node->group.has_null |= count < n;
+    node->group.count += count;
+    return tl_orc__words_put(node, col, has_nulls ? to : NULL, from, count, err);
+}
+
 tl_status tl_orc__wnode_write(tl_orc_wnode *node, const tl_column *col, int64_t from, int64_t n, tl_error *err)
 {
+    if (node->words.state != TL_ORC_WORDS_NONE)
+        return write_words(node, col, from, n, err);
     int64_t run = from, to = from + n;
     for (int64_t i = from; i < to; i++) {
         bool is_null = tl_col_is_null(col, i);
@@ -251,6 +268,8 @@ tl_status tl_orc__wnode_write(tl_orc_wnode *node, const tl_column *col, int64_t 
 static int value_positions(const tl_orc_wnode *node, uint64_t *to)
 {
     int n;
+    if (node->words.state == TL_ORC_WORDS_USED)
+        return tl_orc__ints_position(&node->ints, to);
     switch (node->kind) {
     case TL_ORC_BOOLEAN:
         return tl_orc__bits_position(&node->bits, to);
@@ -292,8 +311,18 @@ tl_status tl_orc__wnode_start_group(tl_orc_wnode *node, tl_error *err)
     return TL_OK;
 }
 
+void tl_orc__wnode_restart_group(tl_orc_wnode *node)
+{
+    tl_orc_group *group = (tl_orc_group *)(void *)node->groups.data;
+    group->n = value_positions(node, group->positions);
+}
+
 tl_status tl_orc__wnode_end_group(tl_orc_wnode *node, tl_error *err)
 {
+    if (node->words.state != TL_ORC_WORDS_NONE)
+        TL_TRY(tl_orc__words_bounds(node, err));
+    if (node->words.state == TL_ORC_WORDS_TRIED)
+        TL_TRY(tl_orc__words_decide(node, err));
     tl_orc_group *group = (tl_orc_group *)(void *)(node->groups.data + node->groups.len) - 1;
     group->stats_from = node->group_stats.len;
     if (tl_orc__bounds_message(&node->group, node->kind, node->type, &node->group_stats) != TL_OK ||
@@ -315,7 +344,7 @@ int64_t tl_orc__wnode_bytes(const tl_orc_wnode *node)
 {
     int64_t bytes = out_bytes(&node->present.octets.out) + out_bytes(&node->bits.octets.out) + out_bytes(&node->octets.out) +
                     out_bytes(&node->ints.out) + out_bytes(&node->lengths.out) + out_bytes(&node->data) +
-                    8 * (node->ints.n + node->lengths.n);
+                    8 * (node->ints.n + node->lengths.n) + (int64_t)(node->words.ids.len + node->words.dict.plain.len);
     for (int32_t i = 0; i < node->n_children; i++)
         bytes += tl_orc__wnode_bytes(&node->children[i]);
     return bytes;
@@ -364,6 +393,14 @@ static tl_status end_present(tl_orc_wnode *node, tl_orc_stripe_out *out, tl_erro
     return TL_OK;
 }
 
+static tl_status end_words(tl_orc_wnode *node, tl_orc_stripe_out *out, tl_error *err)
+{
+    TL_TRY(tl_orc__words_flush(node, err));
+    TL_TRY(end_ints(node, &node->ints, TL_ORC_DATA, out, err));
+    TL_TRY(end_ints(node, &node->lengths, TL_ORC_LENGTH, out, err));
+    return end_out(node, &node->data, TL_ORC_DICTIONARY_DATA, out, err);
+}
+
 static tl_status end_values(tl_orc_wnode *node, tl_orc_stripe_out *out, tl_error *err)
 {
     switch (node->kind) {
@@ -383,6 +420,8 @@ static tl_status end_values(tl_orc_wnode *node, tl_orc_stripe_out *out, tl_error
     case TL_ORC_VARCHAR:
     case TL_ORC_CHAR:
     case TL_ORC_BINARY:
+        if (node->words.state == TL_ORC_WORDS_USED)
+            return end_words(node, out, err);
         TL_TRY(end_out(node, &node->data, TL_ORC_DATA, out, err));
         return end_ints(node, &node->lengths, TL_ORC_LENGTH, out, err);
     case TL_ORC_TIMESTAMP:
@@ -445,7 +484,10 @@ static tl_status end_column(tl_orc_wnode *node, tl_orc_stripe_out *out, tl_error
     bool is_plain = node->kind == TL_ORC_BOOLEAN || node->kind == TL_ORC_BYTE || node->kind == TL_ORC_FLOAT ||
                     node->kind == TL_ORC_DOUBLE || node->kind == TL_ORC_STRUCT;
     tl_buf encoding = {0}, stats = {0};
-    tl_status status = tl_orc__put_uint(&encoding, 1, is_plain ? TL_ORC_DIRECT : TL_ORC_DIRECT_V2);
+    bool has_words = node->words.state == TL_ORC_WORDS_USED;
+    tl_status status = tl_orc__put_uint(&encoding, 1, is_plain ? TL_ORC_DIRECT : has_words ? TL_ORC_DICTIONARY_V2 : TL_ORC_DIRECT_V2);
+    if (status == TL_OK && has_words)
+        status = tl_orc__put_uint(&encoding, 2, node->words.dict.count);
     if (status == TL_OK)
         status = tl_orc__put_bytes(&out->encodings, 2, encoding.data, encoding.len);
     if (status == TL_OK)
@@ -467,6 +509,7 @@ tl_status tl_orc__wnode_end_stripe(tl_orc_wnode *node, tl_orc_stripe_out *out, t
     TL_TRY(end_index(node, out, err));
     TL_TRY(end_column(node, out, err));
     node->had_null = false;
+    tl_orc__words_reset(&node->words);
     for (int32_t i = 0; i < node->n_children; i++)
         TL_TRY(tl_orc__wnode_end_stripe(&node->children[i], out, err));
     return TL_OK;

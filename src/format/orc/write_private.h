@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "format/orc/orc_private.h"
+#include "format/parquet/write_private.h"
 
 /** Plain bytes of a compression block, and rows of a row group: what the reference takes. */
 #define TL_ORC_BLOCK_BYTES (128 << 10)
@@ -104,10 +105,43 @@ tl_status tl_orc__put_uint(tl_buf *out, uint32_t field, uint64_t v);
 tl_status tl_orc__put_sint(tl_buf *out, uint32_t field, int64_t v);
 tl_status tl_orc__put_bytes(tl_buf *out, uint32_t field, const void *data, size_t bytes);
 
-/* ---- write_node.c ---- */
-
 typedef struct tl_orc_group tl_orc_group;
 typedef struct tl_orc_wnode tl_orc_wnode;
+
+/* ---- write_words.c: dictionaries ---- */
+
+typedef enum tl_orc_words_state {
+    TL_ORC_WORDS_NONE,  /* values are written as they are */
+    TL_ORC_WORDS_TRIED, /* the stripe's first row group: its rows wait as numbers */
+    TL_ORC_WORDS_USED
+} tl_orc_words_state;
+
+typedef struct tl_orc_words {
+    double threshold; /* words to values at most; 0: no dictionary */
+    tl_orc_words_state state;
+    tl_pq_dict dict;
+    tl_buf lengths;  /* uint32_t: of each word as it is written */
+    tl_buf in_group; /* a byte for each word: a row of the group has it */
+    tl_buf ids;      /* uint32_t: numbers of the rows that wait */
+    tl_buf rows;     /* scratch: rows that are not null */
+} tl_orc_words;
+
+void tl_orc__words_deinit(tl_orc_words *words);
+/** For the next stripe. */
+void tl_orc__words_reset(tl_orc_words *words);
+/** `n` texts, none of them null: rows `rows` (NULL: from, from + 1, …) of `col`. */
+tl_status tl_orc__words_put(tl_orc_wnode *node, const tl_column *col, const uint32_t *rows, int64_t from, int64_t n, tl_error *err);
+/** The words of the row group that ends, in its bounds. */
+tl_status tl_orc__words_bounds(tl_orc_wnode *node, tl_error *err);
+/** At the end of the stripe's first row group: whether there is a dictionary; its rows go out in that form. */
+tl_status tl_orc__words_decide(tl_orc_wnode *node, tl_error *err);
+/** The words of the stripe into `data` and `lengths`. */
+tl_status tl_orc__words_flush(tl_orc_wnode *node, tl_error *err);
+/** A text as it is written: CHAR is padded with blanks to its length, CHAR and VARCHAR are cut to theirs. Valid until the next call. */
+tl_status tl_orc__fit_text(tl_orc_wnode *node, tl_bytes_view *v, tl_error *err);
+
+/* ---- write_node.c ---- */
+
 struct tl_orc_wnode {
     const tl_type *type;
     tl_orc_kind kind;
@@ -119,9 +153,10 @@ struct tl_orc_wnode {
     tl_orc_bits_out present;
     tl_orc_bits_out bits;
     tl_orc_octets_out octets;
-    tl_orc_ints_out ints;
+    tl_orc_ints_out ints; /* integers, seconds, numbers of words */
     tl_orc_ints_out lengths;
     tl_orc_out data;
+    tl_orc_words words; /* STRING, VARCHAR, CHAR */
     tl_buf groups; /* row groups of the stripe */
     tl_buf group_stats;
     tl_orc_bounds group, stripe, file;
@@ -131,10 +166,14 @@ struct tl_orc_wnode {
 tl_status tl_orc__wnode_init(tl_orc_wnode *node, const tl_type *type, int32_t id, int32_t id_base, int32_t depth,
                              int32_t *n_columns, tl_compressor *compressor, tl_arena *arena, tl_error *err);
 void tl_orc__wnode_deinit(tl_orc_wnode *node);
+/** Columns below the node, and it itself, have a dictionary where words are at most this share of their values. */
+void tl_orc__wnode_set_words(tl_orc_wnode *node, double threshold);
 /** Rows [from, from + n) of a column of the node's type. */
 tl_status tl_orc__wnode_write(tl_orc_wnode *node, const tl_column *col, int64_t from, int64_t n, tl_error *err);
 tl_status tl_orc__wnode_start_group(tl_orc_wnode *node, tl_error *err);
 tl_status tl_orc__wnode_end_group(tl_orc_wnode *node, tl_error *err);
+/** The stripe's only row group begins where the streams are now. */
+void tl_orc__wnode_restart_group(tl_orc_wnode *node);
 /** Bytes that the stripe holds. */
 int64_t tl_orc__wnode_bytes(const tl_orc_wnode *node);
 

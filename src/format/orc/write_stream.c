@@ -95,6 +95,17 @@ static int width_code(int bits, int *width)
     return 24 + i;
 }
 
+/*
+ * The width that makes the smallest file: an entropy coder behind sees values only where they end with bytes, so of 3 and of 5 to 7
+ * bits it makes less if they come as 4 and 8. Wider ones would mix their high and low bytes, which costs more than it gains.
+ */
+static int packed_bits(const tl_orc_ints_out *ints, int bits)
+{
+    if (ints->out.compressor == NULL || bits > 8)
+        return bits;
+    return bits > 4 ? 8 : bits == 3 ? 4 : bits;
+}
+
 /* n values of `width` bits, the highest first. */
 static size_t pack(const uint64_t *v, int32_t n, int width, uint8_t *to)
 {
@@ -147,7 +158,7 @@ static tl_status put_direct(tl_orc_ints_out *ints, const int64_t *v, int32_t n, 
     uint64_t values[TL_ORC_RUN_MAX], all = 0;
     for (int32_t i = 0; i < n; i++)
         all |= values[i] = coded(ints, v[i]);
-    int width, code = width_code(bits_of(all), &width);
+    int width, code = width_code(packed_bits(ints, bits_of(all)), &width);
     size_t len = put_long_header(run, 1, code, n);
     len += pack(values, n, width, run + len);
     return tl_orc__out_put(&ints->out, run, len, err);
@@ -183,7 +194,7 @@ static tl_status put_steps(tl_orc_ints_out *ints, const int64_t *v, int32_t n, b
         return TL_OK;
     for (int32_t i = 0; i < n; i++)
         plain |= coded(ints, v[i]);
-    int width = 0, code = is_fixed ? 0 : width_code(TL_MAX(bits_of(all), 2), &width);
+    int width = 0, code = is_fixed ? 0 : width_code(packed_bits(ints, TL_MAX(bits_of(all), 2)), &width);
     if (width * (n - 2) + 80 > bits_of(plain) * n && !(is_fixed && n > 8))
         return TL_OK;
     size_t len = put_long_header(run, 3, code, n);
