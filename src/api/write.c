@@ -180,22 +180,25 @@ static bool waits(const tidelake_writer *w, const tidelake_commit_options *optio
     return wait != 0 ? wait > 0 : !w->committed || tl_table_lookups_wait(w->target);
 }
 
-static tl_status prepare(tidelake_writer *w, bool wait, tl_commit_messages *messages, tl_error *err)
-{
-    if (w->compaction == TIDELAKE_COMPACT_FULL)
-        TL_TRY(tl_table_writer_compact(w->writer, true, err));
-    return tl_table_writer_prepare(w->writer, wait, messages, err);
-}
-
 /* Files of an append table without buckets, and rows that wait for a bucket, are not compacted by their writer: a job of its own does it. */
-static tl_status compact_apart(tidelake_writer *w, tidelake_commit_result *result, tl_error *err)
+static bool compacts_apart(const tidelake_writer *w)
 {
     const tl_table_schema *schema = tl_table_schema_of(w->target);
     const char *bucket = tl_table_option(w->target, "bucket");
     bool unaware = schema->n_primary_keys == 0 && (bucket == NULL || strcmp(bucket, "-1") == 0);
     bool postponed = bucket != NULL && strcmp(bucket, "-2") == 0;
-    if (!unaware && !postponed)
-        return TL_OK;
+    return unaware || postponed;
+}
+
+static tl_status prepare(tidelake_writer *w, bool wait, tl_commit_messages *messages, tl_error *err)
+{
+    if (w->compaction == TIDELAKE_COMPACT_FULL && !compacts_apart(w))
+        TL_TRY(tl_table_writer_compact(w->writer, true, err));
+    return tl_table_writer_prepare(w->writer, wait, messages, err);
+}
+
+static tl_status compact_apart(tidelake_writer *w, tidelake_commit_result *result, tl_error *err)
+{
     tl_commit_result done = {0};
     TL_TRY(tl_table_compact(w->target, w->user, true, w->pool, &done, err));
     if (done.snapshots > 0) {
@@ -225,7 +228,7 @@ tl_status tidelake_writer_commit(tidelake_writer *w, const tidelake_commit_optio
         tell(&done, result);
         status = tl_table_writer_committed(w->writer, &done, err);
     }
-    if (status == TL_OK && w->compaction == TIDELAKE_COMPACT_FULL)
+    if (status == TL_OK && w->compaction == TIDELAKE_COMPACT_FULL && compacts_apart(w))
         status = compact_apart(w, result, err);
     tl_commit_messages_deinit(&messages);
     tl_options_deinit(&properties);

@@ -25,6 +25,12 @@ bool tl_table__is_tracking(const tl_table *table)
 
 /* ---- planning ---- */
 
+/* Rows of such tables wait in a bucket of their own until a compaction places them; batch reads do not see them before. */
+static bool waits_for_buckets(const tl_table *table)
+{
+    return table->bucket_mode == TL_BUCKETS_POSTPONE;
+}
+
 static tl_status plan_snapshot(tl_table *table, const tl_snapshot *snap, int64_t created_after_ms, const tl_predicate *pred, tl_pool *pool,
                                tl_splits *out, tl_error *err)
 {
@@ -35,7 +41,7 @@ static tl_status plan_snapshot(tl_table *table, const tl_snapshot *snap, int64_t
     scan.predicate = pred;
     scan.pool = pool;
     scan.created_after_ms = created_after_ms;
-    scan.real_buckets_only = table->bucket_mode == TL_BUCKETS_POSTPONE; /* rows wait there for a compaction */
+    scan.real_buckets_only = waits_for_buckets(table);
     if (tl_table__skips_level0(table))
         scan.level_min = 1;
     if (tl_system__is(table, "ro") && table->n_keys > 0)
@@ -69,6 +75,7 @@ static tl_status plan_delta(tl_table *table, const tl_read_point *point, const t
         tl_scan_init(&scan, point->mode, snap);
         scan.predicate = pred;
         scan.pool = pool;
+        scan.real_buckets_only = waits_for_buckets(table);
         /* What was written lies at level 0. (The reference leaves it out under deletion vectors, too, so that nothing is left.) */
         if (tl_table__skips_level0(table) && !table->config->deletion_vectors)
             scan.level_min = 1;
@@ -78,6 +85,28 @@ static tl_status plan_delta(tl_table *table, const tl_read_point *point, const t
         status = tl_table__splits(table, &entries, point->to, /* streaming= */ true, /* vectors= */ NULL, out, err);
     tl_entries_deinit(&entries);
     return status;
+}
+
+/* Without keys the difference is the rows of the files that the older state has not, as in the reference: what was taken away is not told. */
+static tl_status plan_new_files(tl_table *table, const tl_state *before, const tl_state *after, int64_t snapshot_id, tl_splits *out, tl_error *err)
+{
+    tl_map old = {0};
+    TL_CLEANUP(tl_freep) tl_manifest_entry *fresh = tl_alloc((after->entries->n + 1) * sizeof *fresh); /* borrowed from `after` */
+    tl_status status = fresh == NULL ? tl_nomem(err, "splits") : TL_OK;
+    for (size_t i = 0; status == TL_OK && i < before->entries->n; i++) {
+        const tl_data_file *file = before->entries->items[i].file;
+        status = tl_map_put(&old, file->name, strlen(file->name), (void *)file, NULL);
+    }
+    tl_entries entries = {.items = fresh};
+    for (size_t i = 0; status == TL_OK && i < after->entries->n; i++) {
+        const tl_data_file *file = after->entries->items[i].file;
+        if (tl_map_get(&old, file->name, strlen(file->name)) == NULL)
+            fresh[entries.n++] = after->entries->items[i];
+    }
+    tl_map_deinit(&old);
+    if (status != TL_OK)
+        return tl_nomem(err, "splits");
+    return tl_table__splits(table, &entries, snapshot_id, /* streaming= */ false, after->vectors, out, err);
 }
 
 /* Two states, compared key by key when they are read. Value filters wait until then: a row may have left the filter. */
@@ -93,6 +122,7 @@ static tl_status plan_diff(tl_table *table, const tl_read_point *point, tl_pool 
         tl_scan scan;
         tl_scan_init(&scan, TL_SCAN_ALL, snaps[side]);
         scan.pool = pool;
+        scan.real_buckets_only = waits_for_buckets(table);
         if (tl_table__skips_level0(table))
             scan.level_min = 1;
         status = tl_table__scan(table, &scan, &entries[side], err);
@@ -100,8 +130,10 @@ static tl_status plan_diff(tl_table *table, const tl_read_point *point, tl_pool 
             status = tl_vectors__read(table, snaps[side], &vectors[side], err);
     }
     tl_state before = {&entries[0], &vectors[0]}, after = {&entries[1], &vectors[1]};
-    if (status == TL_OK)
+    if (status == TL_OK && table->n_keys > 0)
         status = tl_table__change_splits(&before, &after, point->snap->id, /* diff= */ true, out, err);
+    else if (status == TL_OK)
+        status = plan_new_files(table, &before, &after, point->snap->id, out, err);
     for (int side = 0; side < 2; side++) {
         tl_entries_deinit(&entries[side]);
         tl_vectors__deinit(&vectors[side]);
