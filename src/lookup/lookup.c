@@ -1,18 +1,20 @@
 /*
- * The table in memory: chunks (batches of the columns that are needed) with a bitmap of dead rows each, an index by the
- * look-up key and, if changes are applied, one by the primary key. A change kills the row of its primary key and adds a chunk
+ * The table in memory: chunks (the wanted columns of batches, packed row by row) with a bitmap of dead rows each, an index by the
+ * look-up key and, if changes are applied and that is another one, one by the primary key. A change kills the row of its primary key and adds a chunk
  * with the new rows; when most rows are dead everything is built again.
  */
 #include "lookup/lookup.h"
 
 #include "lookup/asked_private.h"
 #include "types/binary_row.h"
+#include "types/packed_rows.h"
 
 typedef struct chunk {
-    tl_batch *batch;      /* columns: `stored` */
-    tl_keys *keys;        /* look-up keys */
-    tl_keys *primary;     /* primary keys; NULL: not needed */
-    uint8_t *dead;        /* bitmap */
+    tl_packed_rows rows;   /* of the wanted columns */
+    tl_column **unpacked;  /* refs held: the wanted columns that cannot be packed, NULL at the others; NULL: there are none */
+    tl_keys *keys;         /* look-up keys */
+    tl_keys *primary;      /* primary keys; NULL: not needed, or the look-up keys */
+    uint8_t *dead;         /* bitmap */
 } chunk;
 
 struct tl_lookup {
@@ -26,9 +28,12 @@ struct tl_lookup {
     int32_t n_keys;
     int32_t *columns; /* wanted, in `stored` */
     int32_t n_columns;
-    int32_t *primary; /* in `stored` */
+    int32_t *primary; /* in `stored`; NULL: changes are not applied by key */
     int32_t n_primary;
-    const tl_type *answer; /* ROW of the wanted columns, nullable */
+    bool by_one_key; /* the primary key is the look-up key: `by_key` serves both */
+    tl_row_layout *layout;
+    bool all_packed;
+    const tl_type *answer; /* ROW of the wanted columns, nullable: what `layout` is of */
     tl_lookup_tier tier;
     bool incremental;      /* changes are exact */
     int32_t newest_partitions; /* max_pt(): only so many; 0: all */
@@ -117,9 +122,15 @@ static tl_status choose_columns(tl_lookup *l, const tl_lookup_spec *spec, tl_err
             primary[i] = tl_type_field_index(row_type, schema->primary_keys[i]);
         l->n_primary = schema->n_primary_keys;
         TL_TRY(map_columns(l, primary, l->n_primary, &l->primary, err));
+        l->by_one_key = l->n_primary == l->n_keys && memcmp(l->primary, l->keys, sizeof *l->keys * (size_t)l->n_keys) == 0;
     }
     TL_TRY(bind_predicate(l, spec->predicate, row_type, err));
-    return answer_type(row_type, spec, &l->answer, err);
+    TL_TRY(answer_type(row_type, spec, &l->answer, err));
+    TL_TRY(tl_row_layout_create(l->answer, &l->layout, err));
+    l->all_packed = true;
+    for (int32_t i = 0; i < l->n_columns; i++)
+        l->all_packed &= tl_row_layout_has(l->layout, i);
+    return TL_OK;
 }
 
 /* ---- how it follows ---- */
@@ -151,9 +162,12 @@ static int32_t newest_partitions(const tl_table *table)
 
 /* ---- chunks ---- */
 
-static void chunk_deinit(chunk *c)
+static void chunk_deinit(const tl_lookup *l, chunk *c)
 {
-    tl_batch_free(c->batch);
+    tl_packed_rows_deinit(&c->rows);
+    for (int32_t i = 0; c->unpacked != NULL && i < l->n_columns; i++)
+        tl_column_unref(c->unpacked[i]);
+    tl_free(c->unpacked);
     tl_keys_free(c->keys);
     tl_keys_free(c->primary);
     tl_free(c->dead);
@@ -162,7 +176,7 @@ static void chunk_deinit(chunk *c)
 static void clear(tl_lookup *l)
 {
     for (uint32_t i = 0; i < l->n_chunks; i++)
-        chunk_deinit(&l->chunks[i]);
+        chunk_deinit(l, &l->chunks[i]);
     l->n_chunks = 0;
     tl_row_index_deinit(&l->by_key);
     tl_row_index_deinit(&l->by_primary);
@@ -182,10 +196,50 @@ static tl_status keys_of(const tl_batch *batch, const int32_t *columns, int32_t 
     return status;
 }
 
-/* Takes the batch over. Rows that `dead` (taken, may be NULL) marks are not found. */
-static tl_status add_chunk(tl_lookup *l, tl_batch *batch, uint8_t *dead, tl_error *err)
+/* The keys, and the wanted columns of a batch: packed, and those that cannot be. */
+static tl_status take_rows(const tl_lookup *l, const tl_batch *batch, chunk *c, tl_error *err)
 {
-    chunk c = {.batch = batch, .dead = dead};
+    TL_CLEANUP(tl_freep) const tl_column **wanted = tl_alloc(sizeof *wanted * ((size_t)l->n_columns + 1));
+    if (wanted == NULL)
+        return tl_nomem(err, "look-up rows");
+    for (int32_t i = 0; i < l->n_columns; i++)
+        wanted[i] = batch->cols[l->columns[i]];
+    TL_TRY(keys_of(batch, l->keys, l->n_keys, &c->keys, err));
+    if (l->primary != NULL && !l->by_one_key)
+        TL_TRY(keys_of(batch, l->primary, l->n_primary, &c->primary, err));
+    TL_TRY(tl_rows_pack(l->layout, wanted, batch->n_rows, &c->rows, err));
+    if (l->all_packed)
+        return TL_OK;
+    c->unpacked = tl_calloc((size_t)l->n_columns, sizeof(*c->unpacked));
+    if (c->unpacked == NULL)
+        return tl_nomem(err, "look-up rows");
+    for (int32_t i = 0; i < l->n_columns; i++)
+        c->unpacked[i] = tl_row_layout_has(l->layout, i) ? NULL : tl_column_ref(wanted[i]);
+    return TL_OK;
+}
+
+static tl_status index_rows(tl_lookup *l, const chunk *c, tl_error *err)
+{
+    TL_TRY(tl_row_index_add(&l->by_key, c->keys, l->n_chunks, c->dead, err));
+    return c->primary == NULL ? TL_OK : tl_row_index_add(&l->by_primary, c->primary, l->n_chunks, c->dead, err);
+}
+
+/* About what a chunk takes. */
+static int64_t chunk_bytes(const tl_lookup *l, const chunk *c)
+{
+    int64_t bytes = (int64_t)sizeof *c + tl_packed_rows_bytes(&c->rows) + tl_keys_memory(c->keys);
+    if (c->primary != NULL)
+        bytes += tl_keys_memory(c->primary);
+    for (int32_t i = 0; c->unpacked != NULL && i < l->n_columns; i++)
+        bytes += c->unpacked[i] == NULL ? 0 : tl_column_bytes(c->unpacked[i]);
+    return bytes;
+}
+
+/* Takes the batch over. Rows that `dead` (taken, may be NULL) marks are not found. */
+static tl_status add_chunk(tl_lookup *l, tl_batch *batch_take, uint8_t *dead, tl_error *err)
+{
+    TL_CLEANUP(tl_batch_freep) tl_batch *batch = batch_take;
+    chunk c = {.dead = dead};
     tl_status status = TL_OK;
     if (c.dead == NULL && (c.dead = tl_calloc(tl_bitmap_bytes(batch->n_rows) + 1, 1)) == NULL)
         status = tl_nomem(err, "look-up rows");
@@ -198,22 +252,19 @@ static tl_status add_chunk(tl_lookup *l, tl_batch *batch, uint8_t *dead, tl_erro
             l->cap_chunks = cap, l->chunks = grown;
     }
     if (status == TL_OK)
-        status = keys_of(batch, l->keys, l->n_keys, &c.keys, err);
-    if (status == TL_OK && l->primary != NULL)
-        status = keys_of(batch, l->primary, l->n_primary, &c.primary, err);
-    if (status == TL_OK)
-        status = tl_row_index_add(&l->by_key, c.keys, l->n_chunks, c.dead, err);
-    if (status == TL_OK && l->primary != NULL)
-        status = tl_row_index_add(&l->by_primary, c.primary, l->n_chunks, c.dead, err);
+        status = take_rows(l, batch, &c, err);
     if (status != TL_OK) {
-        chunk_deinit(&c);
+        chunk_deinit(l, &c);
         return status;
     }
+    status = index_rows(l, &c, err);
+    if (status != TL_OK) /* one of the indexes may have rows of it already */
+        tl_bitmap_fill(c.dead, 0, batch->n_rows, true);
     l->chunks[l->n_chunks++] = c;
     l->rows += batch->n_rows;
-    l->held_bytes += tl_batch_bytes(batch) * 2 + (int64_t)sizeof(chunk); /* keys are about as large again */
+    l->held_bytes += chunk_bytes(l, &c);
     l->alive += batch->n_rows - tl_bitmap_count(c.dead, 0, batch->n_rows);
-    return TL_OK;
+    return status;
 }
 
 /* ---- loading ---- */
@@ -331,11 +382,12 @@ static tl_status load(tl_lookup *l, int64_t snapshot, tl_error *err)
 /* Kill the live row of each primary key in `keys`. */
 static void kill_rows(tl_lookup *l, const tl_keys *keys)
 {
+    const tl_row_index *index = l->by_one_key ? &l->by_key : &l->by_primary;
     for (int64_t i = 0; i < keys->count; i++) {
-        const struct tl_row_entry *entry = tl_row_index_first(&l->by_primary, tl_row_index_hash(keys, i));
-        for (; entry != NULL; entry = tl_row_index_next(&l->by_primary, entry)) {
+        const struct tl_row_entry *entry = tl_row_index_first(index, tl_row_index_hash(keys, i));
+        for (; entry != NULL; entry = tl_row_index_next(index, entry)) {
             chunk *c = &l->chunks[entry->chunk];
-            if (tl_bit_get(c->dead, entry->row) || tl_keys_compare(c->primary, entry->row, keys, i) != 0)
+            if (tl_bit_get(c->dead, entry->row) || tl_keys_compare(l->by_one_key ? c->keys : c->primary, entry->row, keys, i) != 0)
                 continue;
             tl_bit_set(c->dead, entry->row);
             l->alive--;
@@ -543,6 +595,7 @@ void tl_lookup_free(tl_lookup *l)
     if (l == NULL)
         return;
     clear(l);
+    tl_row_layout_free(l->layout);
     tl_type_unref(l->answer);
     tl_free(l->chunks);
     tl_free(l->stored);
@@ -571,10 +624,7 @@ int64_t tl_lookup_rows(const tl_lookup *l)
 
 int64_t tl_lookup_bytes(const tl_lookup *l)
 {
-    int64_t bytes = (int64_t)((l->by_key.cap + l->by_primary.cap) * sizeof(struct tl_row_entry) + (l->by_key.n_slots + l->by_primary.n_slots) * 4);
-    for (uint32_t i = 0; i < l->n_chunks; i++)
-        bytes += tl_batch_bytes(l->chunks[i].batch) * 2; /* keys are about as large again */
-    return bytes + l->asked.bytes;
+    return l->held_bytes + tl_row_index_bytes(&l->by_key) + tl_row_index_bytes(&l->by_primary) + l->asked.bytes;
 }
 
 /* ---- matches ---- */
@@ -717,52 +767,35 @@ static tl_status load_wanted(tl_lookup *l, const tl_column *const *keys, int64_t
 
 /* ---- probing ---- */
 
-#define FEW_ROWS 16
+/* Rows whose cache lines are asked for before the first of them is looked at. */
+#define AHEAD 16
 
-/*
- * The rows of a few keys lie anywhere in memory, and each column of one costs a cache miss or two. Asked for all at once, as soon as the
- * index tells the row, the misses overlap; what comes then, column by column, finds what it needs. Strings: first their offsets, then
- * their bytes.
- */
-static void fetch_row(const tl_lookup *l, const chunk *c, int64_t row)
+static tl_status match_one(const tl_lookup *l, const tl_keys *probe, int64_t i, uint32_t hash, match_list *list)
 {
-    __builtin_prefetch(c->dead + row / 8);
-    __builtin_prefetch(c->keys->fixed + row);
-    for (int32_t i = 0; i < l->n_columns; i++) {
-        const tl_column *col = c->batch->cols[l->columns[i]];
-        if (col->validity != NULL)
-            __builtin_prefetch(col->validity + row / 8);
-        if (col->offsets != NULL)
-            __builtin_prefetch(col->offsets + row);
-        if (col->values != NULL)
-            __builtin_prefetch((const uint8_t *)col->values + row * tl_phys_width(col->phys));
+    const struct tl_row_entry *entry = tl_row_index_first(&l->by_key, hash);
+    for (; entry != NULL; entry = tl_row_index_next(&l->by_key, entry)) {
+        const chunk *c = &l->chunks[entry->chunk];
+        __builtin_prefetch(&c->rows.starts[entry->row]); /* of what comes next, while the key is compared */
+        if (!tl_bit_get(c->dead, entry->row) && tl_keys_compare(c->keys, entry->row, probe, i) == 0)
+            TL_TRY(add_match(list, (uint32_t)i, entry->chunk, entry->row));
     }
-}
-
-static void fetch_strings(const tl_lookup *l, tl_rowref ref)
-{
-    for (int32_t i = 0; ref.row != TL_ROW_NULL && i < l->n_columns; i++) {
-        const tl_column *col = l->chunks[ref.src].batch->cols[l->columns[i]];
-        if (col->phys == TL_PHYS_BYTES)
-            __builtin_prefetch(col->data + col->offsets[ref.row]);
-    }
+    return TL_OK;
 }
 
 static tl_status probe_chunks(tl_lookup *l, const tl_column *const *keys, int64_t n_rows, tl_lookup_matches *out, tl_error *err)
 {
     TL_CLEANUP(tl_keys_freep) tl_keys *probe = NULL;
     match_list list = {.out = out, .expected = n_rows};
+    uint32_t hashes[AHEAD];
     TL_TRY(tl_keys_create(keys, l->n_keys, n_rows, &probe, err));
-    for (int64_t i = 0; i < n_rows; i++) {
-        if (any_null(keys, l->n_keys, i))
-            continue;
-        const struct tl_row_entry *entry = tl_row_index_first(&l->by_key, tl_row_index_hash(probe, i));
-        for (; entry != NULL; entry = tl_row_index_next(&l->by_key, entry)) {
-            const chunk *c = &l->chunks[entry->chunk];
-            if (n_rows <= FEW_ROWS)
-                fetch_row(l, c, entry->row);
-            if (!tl_bit_get(c->dead, entry->row) && tl_keys_compare(c->keys, entry->row, probe, i) == 0 &&
-                add_match(&list, (uint32_t)i, entry->chunk, entry->row) != TL_OK)
+    for (int64_t from = 0; from < n_rows; from += AHEAD) {
+        int64_t end = TL_MIN(from + AHEAD, n_rows);
+        for (int64_t i = from; i < end; i++) {
+            hashes[i - from] = tl_row_index_hash(probe, i);
+            tl_row_index_prefetch(&l->by_key, hashes[i - from]);
+        }
+        for (int64_t i = from; i < end; i++) {
+            if (!any_null(keys, l->n_keys, i) && match_one(l, probe, i, hashes[i - from], &list) != TL_OK)
                 return tl_nomem(err, "look-up matches");
         }
     }
@@ -804,6 +837,23 @@ void tl_lookup_matches_deinit(tl_lookup_matches *matches)
     *matches = (tl_lookup_matches){0};
 }
 
+/* ---- the rows found ---- */
+
+/* Where the rows lie. The lines of one are asked for all at once, up to some: the others come as they are read. */
+static void find_rows(const tl_lookup *l, const tl_rowref *refs, int64_t n, const uint8_t **rows)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (refs[i].row == TL_ROW_NULL) {
+            rows[i] = tl_row_layout_null_row(l->layout);
+            continue;
+        }
+        const tl_packed_rows *from = &l->chunks[refs[i].src].rows;
+        rows[i] = from->bytes + from->starts[refs[i].row];
+        for (size_t at = 0; at < 256; at += 64)
+            __builtin_prefetch(rows[i] + at);
+    }
+}
+
 /* The chunks that rows come from, each once: what a gather would do for every chunk of the table costs more than a few rows. */
 typedef struct chunk_choice {
     uint32_t *chunks;
@@ -813,76 +863,67 @@ typedef struct chunk_choice {
 
 static tl_status choose_chunks(const tl_lookup *l, const tl_rowref *refs, int64_t n, chunk_choice *out, tl_error *err)
 {
-    TL_CLEANUP(tl_freep) uint32_t *place = n <= FEW_ROWS ? NULL : tl_calloc((size_t)l->n_chunks + 1, sizeof *place); /* + 1 */
+    TL_CLEANUP(tl_freep) uint32_t *place = tl_calloc((size_t)l->n_chunks + 1, sizeof *place); /* + 1 */
     out->chunks = tl_alloc(sizeof *out->chunks * ((size_t)TL_MIN(n, (int64_t)l->n_chunks) + 1));
     out->refs = tl_alloc(sizeof *out->refs * (size_t)(n + 1));
-    if (out->chunks == NULL || out->refs == NULL || (n > FEW_ROWS && place == NULL))
+    if (out->chunks == NULL || out->refs == NULL || place == NULL)
         return tl_nomem(err, "look-up rows");
     for (int64_t i = 0; i < n; i++) {
-        uint32_t chunk_number = refs[i].src, at = 0;
+        uint32_t chunk_number = refs[i].src;
         if (refs[i].row == TL_ROW_NULL) {
             out->refs[i] = (tl_rowref){0, TL_ROW_NULL};
             continue;
         }
-        if (place != NULL) {
-            if (place[chunk_number] == 0) {
-                out->chunks[out->n++] = chunk_number;
-                place[chunk_number] = out->n;
-            }
-            at = place[chunk_number] - 1;
-        } else {
-            while (at < out->n && out->chunks[at] != chunk_number)
-                at++;
-            if (at == out->n)
-                out->chunks[out->n++] = chunk_number;
+        if (place[chunk_number] == 0) {
+            out->chunks[out->n++] = chunk_number;
+            place[chunk_number] = out->n;
         }
-        out->refs[i] = (tl_rowref){at, refs[i].row};
+        out->refs[i] = (tl_rowref){place[chunk_number] - 1, refs[i].row};
     }
     return TL_OK;
 }
 
-/* All columns of a few rows, in one go. */
-static tl_status gather_few(const tl_lookup *l, const chunk_choice *from, int64_t n, tl_column **out, tl_error *err)
-{
-    TL_CLEANUP(tl_freep) const tl_column **srcs = tl_alloc(sizeof *srcs * ((size_t)l->n_columns * from->n + 1));
-    if (srcs == NULL)
-        return tl_nomem(err, "look-up rows");
-    for (int32_t c = 0; c < l->n_columns; c++) {
-        for (uint32_t i = 0; i < from->n; i++)
-            srcs[(size_t)c * from->n + i] = l->chunks[from->chunks[i]].batch->cols[l->columns[c]];
-    }
-    tl_rowrefs refs = tl_rowrefs_scan(from->refs, n);
-    return tl_columns_gather_few(l->answer, srcs, from->n, &refs, out, err);
-}
-
-static tl_status gather_many(const tl_lookup *l, const chunk_choice *from, int64_t n, tl_column **out, tl_error *err)
+static tl_status gather_chosen(const tl_lookup *l, const chunk_choice *from, int64_t n, tl_column **out, tl_error *err)
 {
     TL_CLEANUP(tl_freep) const tl_column **srcs = tl_alloc(sizeof *srcs * ((size_t)from->n + 1));
     if (srcs == NULL)
         return tl_nomem(err, "look-up rows");
     tl_rowrefs refs = tl_rowrefs_scan(from->refs, n);
     for (int32_t c = 0; c < l->n_columns; c++) {
+        if (tl_row_layout_has(l->layout, c))
+            continue;
         for (uint32_t i = 0; i < from->n; i++)
-            srcs[i] = l->chunks[from->chunks[i]].batch->cols[l->columns[c]];
-        tl_status status = tl_column_gather_refs(l->answer->fields[c].type, srcs, &refs, &out[c], err);
-        if (status != TL_OK) {
-            while (c-- > 0)
-                tl_column_unref(out[c]);
-            return status;
-        }
+            srcs[i] = l->chunks[from->chunks[i]].unpacked[c];
+        TL_TRY(tl_column_gather_refs(l->answer->fields[c].type, srcs, &refs, &out[c], err));
     }
     return TL_OK;
 }
 
-tl_status tl_lookup_gather(tl_lookup *l, const tl_rowref *refs, int64_t n, tl_column **out, tl_error *err)
+/* The columns that are not packed. */
+static tl_status gather_others(const tl_lookup *l, const tl_rowref *refs, int64_t n, tl_column **out, tl_error *err)
 {
     chunk_choice from = {0};
-    for (int64_t i = 0; n <= FEW_ROWS && i < n; i++)
-        fetch_strings(l, refs[i]);
     tl_status status = choose_chunks(l, refs, n, &from, err);
     if (status == TL_OK)
-        status = n <= FEW_ROWS ? gather_few(l, &from, n, out, err) : gather_many(l, &from, n, out, err);
+        status = gather_chosen(l, &from, n, out, err);
     tl_free(from.chunks);
     tl_free(from.refs);
+    return status;
+}
+
+tl_status tl_lookup_gather(tl_lookup *l, const tl_rowref *refs, int64_t n, tl_column **out, tl_error *err)
+{
+    const uint8_t *stack[AHEAD];
+    TL_CLEANUP(tl_freep) const uint8_t **heap = n <= AHEAD ? NULL : tl_alloc((size_t)n * sizeof *heap);
+    const uint8_t **rows = n <= AHEAD ? stack : heap;
+    if (rows == NULL)
+        return tl_nomem(err, "look-up rows");
+    find_rows(l, refs, n, rows);
+    TL_TRY(tl_rows_unpack(l->layout, rows, n, out, err));
+    tl_status status = l->all_packed ? TL_OK : gather_others(l, refs, n, out, err);
+    for (int32_t c = 0; c < l->n_columns && status != TL_OK; c++) {
+        tl_column_unref(out[c]);
+        out[c] = NULL;
+    }
     return status;
 }

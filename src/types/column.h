@@ -130,12 +130,6 @@ tl_rowrefs tl_rowrefs_scan(const tl_rowref *refs, int64_t n);
 /** tl_column_gather_multi() with references that are known already. */
 tl_status tl_column_gather_refs(const tl_type *type, const tl_column *const *srcs, const tl_rowrefs *refs, tl_column **out,
                                 tl_error *err);
-/**
- * All columns of a ROW type for the same few rows: column c from srcs[c * n_srcs] and on. What they need, buffers too, is one allocation
- * that lives as long as one of them. On failure `out` holds nothing.
- */
-tl_status tl_columns_gather_few(const tl_type *row_type, const tl_column *const *srcs, uint32_t n_srcs, const tl_rowrefs *refs,
-                                tl_column **out, tl_error *err);
 /** All columns after each other. */
 tl_status tl_column_concat(const tl_type *type, const tl_column *const *srcs, int32_t n_srcs, tl_column **out, tl_error *err);
 

@@ -25,6 +25,12 @@ tl_status tl_keys_create(const tl_column *const *cols, int32_t n_cols, int64_t n
 /** The keys of several batches after each other; all of one form. */
 tl_status tl_keys_concat(const tl_keys *const *parts, int32_t n_parts, tl_keys **out, tl_error *err);
 void tl_keys_free(tl_keys *keys);
+/** Bytes that they take. */
+static inline int64_t tl_keys_memory(const tl_keys *keys)
+{
+    return (int64_t)sizeof *keys + keys->count * (int64_t)sizeof *keys->fixed +
+           (keys->is_fixed ? 0 : (keys->count + 1) * (int64_t)sizeof *keys->offsets + keys->offsets[keys->count]);
+}
 static inline void tl_keys_freep(tl_keys **keys)
 {
     tl_keys_free(*keys);

@@ -32,6 +32,13 @@ static tl_status find(api_lake *l, tidelake_table *table, tidelake_lookup *looku
                 assert_int_equal(tl_buf_append_str(out, " -"), TL_OK);
             } else if (strcmp(row_schema.children[c]->format, "i") == 0) {
                 assert_int_equal(tl_buf_appendf(out, " %d", ((const int32_t *)a->buffers[1])[at]), TL_OK);
+            } else if (strcmp(row_schema.children[c]->format, "+l") == 0) { /* of INT */
+                const int32_t *offsets = a->buffers[1];
+                const struct ArrowArray *elements = a->children[0];
+                assert_int_equal(tl_buf_append_str(out, " ["), TL_OK);
+                for (int32_t e = offsets[at]; e < offsets[at + 1]; e++)
+                    assert_int_equal(tl_buf_appendf(out, "%d,", ((const int32_t *)elements->buffers[1])[elements->offset + e]), TL_OK);
+                assert_int_equal(tl_buf_append_str(out, "]"), TL_OK);
             } else {
                 assert_string_equal(row_schema.children[c]->format, "u");
                 const int32_t *offsets = a->buffers[1];
@@ -128,6 +135,30 @@ static void other_columns_may_be_the_key(void **state)
             assert_finds(&l, table, lookup, "{\"k\":0,\"v\":\"a\"}", "0: 1\n0: 2\n");
         else /* in memory changed rows stand behind the others */
             assert_finds(&l, table, lookup, "{\"k\":0,\"v\":\"z\"}", "0: 3\n");
+        tidelake_lookup_close(lookup);
+        tidelake_table_close(table);
+        api_lake_close(&l);
+    }
+}
+
+/* Columns that are not packed row by row stand beside those that are, over several chunks and changes. */
+static void lists_are_found_with_their_rows(void **state)
+{
+    (void)state;
+    static const char schema[] = "{\"columns\":[{\"name\":\"k\",\"type\":\"INT\"},{\"name\":\"a\",\"type\":\"ARRAY<INT>\"},"
+                                 "{\"name\":\"v\",\"type\":\"STRING\"}],\"primaryKeys\":[\"k\"],\"options\":{\"bucket\":\"1\"}}";
+    static const char probe[] = "{\"k\":3}\n{\"k\":1}\n{\"k\":2}\n{\"k\":3}\n{\"k\":4}\n{\"k\":5}";
+    for (int tier = TIDELAKE_LOOKUP_MEMORY; tier <= TIDELAKE_LOOKUP_FILES; tier++) {
+        api_lake l;
+        api_lake_open(&l);
+        tl_error err;
+        tidelake_table *table = api_table(&l, "db.t", schema);
+        assert_ok(api_write(&l, table, "{\"k\":1,\"a\":[1,2],\"v\":\"x\"}\n{\"k\":2,\"v\":\"y\"}\n{\"k\":3,\"a\":[]}", NULL, NULL, NULL, &err), &err);
+        tidelake_lookup *lookup = open_tier(table, (tidelake_lookup_tier)tier);
+        assert_finds(&l, table, lookup, probe, "0: 3 [] -\n1: 1 [1,2,] x\n2: 2 - y\n3: 3 [] -\n");
+        assert_ok(api_write(&l, table, "{\"k\":2,\"a\":[7],\"v\":\"z\"}\n{\"k\":4,\"a\":[8,9]}", NULL, NULL, NULL, &err), &err);
+        assert_ok(tidelake_lookup_refresh(lookup, NULL, &err), &err);
+        assert_finds(&l, table, lookup, probe, "0: 3 [] -\n1: 1 [1,2,] x\n2: 2 [7,] z\n3: 3 [] -\n4: 4 [8,9,] -\n");
         tidelake_lookup_close(lookup);
         tidelake_table_close(table);
         api_lake_close(&l);
@@ -319,6 +350,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_stay_until_refreshed),
         cmocka_unit_test(other_columns_may_be_the_key),
+        cmocka_unit_test(lists_are_found_with_their_rows),
         cmocka_unit_test(tiers_agree_with_the_model),
         cmocka_unit_test(the_newest_partition_answers_after_it_was_overwritten),
         cmocka_unit_test(memory_is_taken_while_it_suffices),

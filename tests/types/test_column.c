@@ -117,47 +117,6 @@ static void gather_of_nothing_but_nulls_needs_no_source(void **state)
     }
 }
 
-/* Columns of every type side by side, as those of one look-up: what outlives the others keeps what it needs. */
-static void gather_of_few_rows_gives_all_columns(void **state)
-{
-    (void)state;
-    enum { SRCS = 3, COLUMNS = TL_ARRAY_LEN(every_type), ROWS = 40 };
-    uint64_t rng = test_seed(18);
-    tl_field fields[COLUMNS] = {0};
-    for (size_t t = 0; t < COLUMNS; t++)
-        fields[t] = (tl_field){.name = (char *)"c", .type = nullable_type(every_type[t])};
-    tl_error err;
-    const tl_type *row_type = NULL;
-    assert_ok(tl_type_create_row(false, fields, COLUMNS, &row_type, &err), &err);
-    for (int64_t m = 0; m <= ROWS; m += m < 4 ? 1 : 12) {
-        tl_column *srcs[COLUMNS * SRCS], *got[COLUMNS];
-        tl_rowref refs[ROWS + 1] = {{0, 0}};
-        for (size_t i = 0; i < COLUMNS * SRCS; i++)
-            srcs[i] = some_column(fields[i / SRCS].type, 20, &rng);
-        for (int64_t k = 0; k < m; k++)
-            refs[k] = test_random(&rng) % 6 == 0 ? (tl_rowref){0, TL_ROW_NULL}
-                                                 : (tl_rowref){(uint32_t)(test_random(&rng) % SRCS), (uint32_t)(test_random(&rng) % 20)};
-        tl_rowrefs scanned = tl_rowrefs_scan(refs, m);
-        assert_ok(tl_columns_gather_few(row_type, (const tl_column *const *)srcs, SRCS, &scanned, got, &err), &err);
-        for (size_t t = 0; t < COLUMNS; t++) {
-            check(got[t]);
-            assert_int_equal(got[t]->length, m);
-            for (int64_t k = 0; k < m; k++) {
-                assert_int_equal(tl_col_is_null(got[t], k),
-                                 refs[k].row == TL_ROW_NULL || tl_col_is_null(srcs[t * SRCS + refs[k].src], refs[k].row));
-                if (refs[k].row != TL_ROW_NULL)
-                    assert_same_value(got[t], k, srcs[t * SRCS + refs[k].src], refs[k].row);
-            }
-            tl_column_unref(got[t]);
-        }
-        for (size_t i = 0; i < COLUMNS * SRCS; i++)
-            tl_column_unref(srcs[i]);
-    }
-    for (size_t t = 0; t < COLUMNS; t++)
-        tl_type_unref(fields[t].type);
-    tl_type_unref(row_type);
-}
-
 static void slice_one(const tl_type *type, uint64_t *rng)
 {
     tl_error err;
@@ -404,16 +363,9 @@ static void failing_allocations_leak_nothing(void **state)
             idx[k] = (k * 7) % 70;
             refs[k] = (tl_rowref){k % 2, idx[k]};
         }
-        const tl_field fields[2] = {{.name = (char *)"a", .type = type}, {.name = (char *)"b", .type = type}};
-        const tl_column *const few_srcs[2] = {col, col};
-        const tl_type *row_type = NULL;
-        assert_ok(tl_type_create_row(false, fields, 2, &row_type, &err), &err);
-        for (uint32_t k = 0; k < 3; k++)
-            refs[67 + k].src = 0;
-        tl_rowrefs few = tl_rowrefs_scan(refs + 67, 3);
         bool failed = true;
         for (uint64_t nth = 1; failed; nth++) {
-            tl_column *out[6] = {NULL};
+            tl_column *out[4] = {NULL};
             tl_alloc_fail_at(nth);
             tl_status status = tl_column_gather(col, idx, 70, &out[0], &err);
             if (status == TL_OK)
@@ -422,19 +374,14 @@ static void failing_allocations_leak_nothing(void **state)
                 status = tl_column_concat(type, srcs, 2, &out[2], &err);
             if (status == TL_OK)
                 status = tl_column_slice(col, 8, 40, &out[3], &err);
-            if (status == TL_OK)
-                status = tl_columns_gather_few(row_type, few_srcs, 1, &few, &out[4], &err);
             tl_alloc_fail_at(0);
             failed = status != TL_OK;
             if (failed)
                 assert_int_equal(status, TL_E_NOMEM);
             for (int k = 0; k < 4; k++)
                 tl_column_unref(out[k]);
-            for (int k = 4; k < 6 && !failed; k++)
-                tl_column_unref(out[k]);
         }
         tl_column_unref(col);
-        tl_type_unref(row_type);
         tl_type_unref(type);
     }
 }
@@ -445,7 +392,6 @@ int main(void)
         cmocka_unit_test(gather_takes_the_rows_asked_for),
         cmocka_unit_test(gather_from_many_sources_takes_the_rows_asked_for),
         cmocka_unit_test(gather_of_nothing_but_nulls_needs_no_source),
-        cmocka_unit_test(gather_of_few_rows_gives_all_columns),
         cmocka_unit_test(slices_and_concatenations_keep_their_rows),
         cmocka_unit_test(builders_copy_and_forget_rows),
         cmocka_unit_test(builders_refuse_values_of_other_types),
