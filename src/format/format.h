@@ -119,6 +119,8 @@ extern const tl_format tl_format_text; /* one column of text: the lines */
 bool tl_format_is_lines(const tl_format *format);
 /** Whether files of lines can hold rows of this type: TL_E_INVALID names the first column that they cannot. Other formats: TL_OK. */
 tl_status tl_lines_check_type(const tl_format *format, const tl_type *row_type, tl_error *err);
+/** TL_E_INVALID names an option of the format (`csv.*`, `json.*`, `text.*`) that has no sense. Other formats: TL_OK. */
+tl_status tl_lines_check_options(const tl_format *format, const tl_options *options, tl_error *err);
 /** Bytes that a value takes in a blob file. */
 int64_t tl_blob_record_bytes(int64_t value_bytes);
 

@@ -578,6 +578,8 @@ static tl_status init(tl_lookup *l, const tl_lookup_spec *spec, tl_error *err)
 
 tl_status tl_lookup_open(const tl_lookup_spec *spec, tl_lookup **out, tl_error *err)
 {
+    if (tl_table_is_format(spec->table)) /* without snapshots nobody knows when to look again */
+        return tl_error_set(err, TL_E_UNSUPPORTED, "not supported: look-ups in a format table");
     tl_lookup *l = tl_calloc(1, sizeof *l);
     if (l == NULL)
         return tl_nomem(err, "look-up");

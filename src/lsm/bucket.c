@@ -130,20 +130,25 @@ static const char *compression_extension(const char *compression)
     return compression[0] == 0 ? NULL : compression;
 }
 
+char *tl_data_file_name(const char *prefix, const char *uuid, int32_t number, const tl_format *format, const char *compression, bool with_suffix)
+{
+    const char *codec = compression_extension(compression);
+    if (format == &tl_format_csv || format == &tl_format_json) /* the codec last, as Hadoop finds it there */
+        return tl_strf("%s%s-%d.%s%s%s", prefix, uuid, number, format->name, codec == NULL ? "" : ".", codec == NULL ? "" : codec);
+    /* Files of text do without, and so without compression. */
+    if (!with_suffix || format == &tl_format_blob || tl_format_is_lines(format))
+        codec = NULL;
+    return tl_strf("%s%s-%d%s%s.%s", prefix, uuid, number, codec == NULL ? "" : ".", codec == NULL ? "" : codec, format->name);
+}
+
 char *tl_lsm__names_next(tl_lsm__names *names, const tl_lsm_config *config, const tl_lsm__file_options *options)
 {
     if (names->uuid[0] == 0)
         tl_uuid(names->uuid);
     const char *prefix = options->changelog ? config->changelog_prefix : config->data_prefix;
-    if (options->format == &tl_format_csv || options->format == &tl_format_json) {
-        /* The codec last, as Hadoop finds it there; files of text do without, and so without compression. */
-        const char *codec = compression_extension(options->compression);
-        return tl_strf("%s%s-%d.%s%s%s", prefix, names->uuid, names->next++, options->format->name, codec == NULL ? "" : ".", codec == NULL ? "" : codec);
-    }
-    bool suffix = config->suffix_compression && options->format != &tl_format_blob && !tl_format_is_lines(options->format);
-    const char *extension = suffix ? compression_extension(config->compression) : NULL;
-    return tl_strf("%s%s-%d%s%s.%s", prefix, names->uuid, names->next++, extension == NULL ? "" : ".",
-                   extension == NULL ? "" : extension, options->format->name);
+    bool by_level = options->format == &tl_format_csv || options->format == &tl_format_json;
+    return tl_data_file_name(prefix, names->uuid, names->next++, options->format, by_level ? options->compression : config->compression,
+                             config->suffix_compression);
 }
 
 /* ---- lists ---- */

@@ -138,6 +138,10 @@ typedef struct tl_file_list {
 tl_status tl_file_list_add(tl_file_list *list, const tl_data_file *file, tl_error *err);
 void tl_file_list_deinit(tl_file_list *list);
 
+/** Name of a data file: `compression` is told where the format's files (csv, json) or `with_suffix` (file.suffix.include.compression) ask for
+    it. tl_free; NULL if out of memory. */
+char *tl_data_file_name(const char *prefix, const char *uuid, int32_t number, const tl_format *format, const char *compression, bool with_suffix);
+
 typedef struct tl_commit_message {
     tl_bytes partition;
     int32_t bucket;

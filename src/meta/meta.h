@@ -53,6 +53,8 @@ char *tl_paths_tag(const tl_paths *paths, const char *name);
 char *tl_paths_dir(const tl_paths *paths, const char *dir); /* "schema", "snapshot", "manifest", "tag", … */
 /** Partition folder "a=1/b=x" ("" if unpartitioned) of a decoded partition row. */
 tl_status tl_partition_path(const tl_batch *partition, const char *default_name, bool legacy_names, char **out, tl_error *err);
+/** The same of the values alone, "1/x", as format tables may have it. */
+tl_status tl_partition_value_path(const tl_batch *partition, const char *default_name, bool legacy_names, char **out, tl_error *err);
 /** TABLE/[path-directory/]PARTITION/bucket-N ("bucket-postpone" for -2). */
 char *tl_paths_bucket(const tl_paths *paths, const char *data_dir, const char *partition_path, int32_t bucket);
 /** Whether a name out of a file can be one component of a path: not empty, not "." or "..", without '/' or NUL. */

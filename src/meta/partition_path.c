@@ -40,26 +40,37 @@ static tl_status append_value(tl_buf *out, tl_buf *value, const tl_column *col, 
     return tl_path_escape(text, out);
 }
 
-static tl_status append_level(tl_buf *out, tl_buf *value, const tl_batch *partition, int32_t i, const char *default_name,
-                              bool legacy_names)
+static tl_status append_key(tl_buf *out, const char *name)
 {
-    const char *name = partition->type->fields[i].name;
-    if (i > 0)
-        TL_TRY(tl_buf_append_byte(out, '/'));
     TL_TRY(tl_path_escape((tl_bytes_view){(const uint8_t *)name, strlen(name)}, out));
-    TL_TRY(tl_buf_append_byte(out, '='));
-    return append_value(out, value, partition->cols[i], default_name, legacy_names);
+    return tl_buf_append_byte(out, '=');
 }
 
-tl_status tl_partition_path(const tl_batch *partition, const char *default_name, bool legacy_names, char **out, tl_error *err)
+static tl_status make_path(const tl_batch *partition, const char *default_name, bool legacy_names, bool with_keys, char **out, tl_error *err)
 {
     tl_buf path = {0}, value = {0};
     tl_status status = TL_OK;
-    for (int32_t i = 0; i < partition->n_cols && status == TL_OK; i++)
-        status = append_level(&path, &value, partition, i, default_name, legacy_names);
+    for (int32_t i = 0; i < partition->n_cols && status == TL_OK; i++) {
+        if (i > 0)
+            status = tl_buf_append_byte(&path, '/');
+        if (status == TL_OK && with_keys)
+            status = append_key(&path, partition->type->fields[i].name);
+        if (status == TL_OK)
+            status = append_value(&path, &value, partition->cols[i], default_name, legacy_names);
+    }
     if (status == TL_OK)
         status = tl_buf_steal_str(&path, out);
     tl_buf_deinit(&path);
     tl_buf_deinit(&value);
     return status == TL_OK ? TL_OK : tl_error_set(err, status, "partition folder: %s", tl_status_name(status));
+}
+
+tl_status tl_partition_path(const tl_batch *partition, const char *default_name, bool legacy_names, char **out, tl_error *err)
+{
+    return make_path(partition, default_name, legacy_names, /* with_keys= */ true, out, err);
+}
+
+tl_status tl_partition_value_path(const tl_batch *partition, const char *default_name, bool legacy_names, char **out, tl_error *err)
+{
+    return make_path(partition, default_name, legacy_names, /* with_keys= */ false, out, err);
 }

@@ -54,6 +54,10 @@ static tl_status target(tl_binder *b, const tl_ast *ast, const char *verb, tl_sq
     TL_TRY(tl_bind__table(b, ast->kid[0], NULL, table, &object));
     if (*table == NULL || (*table)->kind != TL_SQL_TABLE_LAKE || tl_table_is_system((*table)->table))
         return BIND_ERROR(b, ast, "%s works on tables of a lake; '%s' is none", verb, tl_ast_last_name(ast->kid[0]));
+    bool changes = strcmp(verb, "UPDATE") == 0 || strcmp(verb, "DELETE") == 0;
+    if (changes && tl_table_is_format((*table)->table))
+        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, ast, "'%s' is a format table: rows are added (INSERT INTO) or replaced by partitions (INSERT OVERWRITE), not by %s",
+                            (*table)->name, verb);
     if (b->streaming)
         return BIND_ERROR(b, ast, "%s statement is not supported for streaming mode now.", verb);
     return TL_OK;

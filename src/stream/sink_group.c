@@ -406,6 +406,9 @@ static tl_status open_sink(tl_sink_group *g, tl_error *err)
                                   .partition_key = g->sink->partition_key, .n_partition_key = g->sink->n_partition_key};
         return tl_sink_open(&spec, g->run->out, &g->connector, err);
     }
+    if (tl_table_is_format(g->sink->table)) /* a commit could not be told from one that was made before a restart */
+        return tl_error_set(err, TL_E_UNSUPPORTED, "table %s.%s: a format table can be written in batch only ('execution.runtime-mode' = 'batch')",
+                            g->sink->db, g->sink->name);
     g->drop_update_before = drops_update_before(g->sink->table);
     const char *engine = tl_table_option(g->sink->table, "merge-engine");
     g->takes_deletes = engine == NULL || strcmp(engine, "deduplicate") == 0;

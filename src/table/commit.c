@@ -7,7 +7,7 @@
  * that comes next, since the level-0 files stay. Messages that delete files or overwrite can conflict; then nothing gets in and
  * their files are removed.
  */
-#include "table/table_private.h"
+#include "table/format_table.h"
 
 #include "base/log.h"
 
@@ -140,6 +140,10 @@ static void remove_compactions(tl_table *table, const tl_commit_messages *messag
 
 void tl_table_abort(tl_table *table, const tl_commit_messages *messages)
 {
+    if (table->folder != NULL) {
+        tl_format_table__abort(table, messages);
+        return;
+    }
     for (size_t i = 0; i < messages->n; i++) {
         const tl_commit_message *m = &messages->items[i];
         remove_compaction(table, m);
@@ -575,6 +579,11 @@ tl_status tl_table_commit(tl_table *table, const tl_commit_spec *spec, const tl_
     tl_error local; /* whether a conflict is final is read from the error, also if the caller does not want it */
     if (err == NULL)
         err = &local;
+    if (table->folder != NULL) {
+        if (out != NULL)
+            *out = (tl_commit_result){0};
+        return tl_error_wrap(err, tl_format_table__commit(table, spec, messages, err), "commit to table %s", tl_table__full_name(table, name));
+    }
     TL_TRY(tl_table__require_data(table, "commit to it", err));
     TL_CLEANUP(tl_freep) char *user = NULL;
     TL_TRY(commit_user(table, spec->user, &user, err));

@@ -2,7 +2,7 @@
  * Opening a table: its name (`t`, `t$audit_log`, `t$branch_b$files`), its schema with dynamic options laid over, what it needs
  * that is not there, and the configuration of its buckets.
  */
-#include "table/table_private.h"
+#include "table/format_table.h"
 
 #include <stdlib.h>
 #include <strings.h>
@@ -255,6 +255,22 @@ static tl_status open_global(tl_table *table, const char *name, tl_error *err)
     return derive_buckets(table, err);
 }
 
+/* Files and nothing else: hardly any system table, no branches, nothing that a stream could follow. */
+static tl_status open_format_table(tl_table *table, bool streaming, tl_error *err)
+{
+    char name[256];
+    tl_table__full_name(table, name);
+    bool known = tl_system__is(table, "options") || tl_system__is(table, "schemas") || tl_system__is(table, "partitions");
+    if (table->branch != NULL)
+        return tl_error_set(err, TL_E_INVALID, "%s: a format table has no branches", name);
+    if (table->system != NULL && !known)
+        return tl_error_set(err, TL_E_INVALID, "%s: a format table has no snapshots, and so no system tables but $options, $schemas and $partitions",
+                            name);
+    if (streaming)
+        return tl_error_set(err, TL_E_UNSUPPORTED, "%s: Format Table does not support stream scan (it can be read in batch)", name);
+    return tl_error_wrap(err, tl_format_table__open(table, err), "table %s", name);
+}
+
 static tl_status open_parts(tl_table *table, tl_catalog *catalog, const char *db, const char *object, const tl_options *dynamic,
                             bool streaming, bool forced, tl_error *err)
 {
@@ -286,6 +302,8 @@ static tl_status open_parts(tl_table *table, tl_catalog *catalog, const char *db
         TL_TRY(refuse_features(table, err));
         TL_TRY(tl_lsm_config_create(table->fs, &table->paths, table->schema, &table->config, err));
     }
+    if (tl_format_table__asked(&table->schema->options))
+        TL_TRY(open_format_table(table, streaming, err));
     return derive_reading(table, err);
 }
 
@@ -347,6 +365,7 @@ void tl_table_free(tl_table *table)
     if (table == NULL)
         return;
     tl_table_free(table->other);
+    tl_format_table__close(table->folder);
     tl_lsm_config_unref(table->config);
     for (size_t i = 0; i < table->n_schemas; i++)
         tl_table_schema_unref(table->schemas[i]);
@@ -411,6 +430,8 @@ tl_status tl_table__require_data(const tl_table *table, const char *what, tl_err
     if (table->system != NULL)
         return tl_error_set(err, TL_E_INVALID, "%s is a system table: cannot %s", tl_table__full_name(table, name),
                             what);
+    if (table->folder != NULL)
+        return tl_error_set(err, TL_E_INVALID, "%s is a format table, which has no snapshots: cannot %s", tl_table__full_name(table, name), what);
     return TL_OK;
 }
 

@@ -17,7 +17,7 @@
 
 static const tl_option_def options[] = {
     /* key, type, default, effect, description, immutable, older keys */
-    {"type", "enum", "table", R, "Kind of table; only `table` is served.", false, NULL},
+    {"type", "enum", "table", R, "Kind of table: `table`, or `format-table`, a folder of files without snapshots (docs/format-tables.md).", false, NULL},
     {"bucket", "integer", "-1", E, "Number of buckets of a partition; -1 on a table without primary key: no buckets.", false, NULL},
     {"bucket-key", "string", NULL, E, "Columns that decide the bucket; the primary key without partition columns if unset.", true, NULL},
     {"bucket-append-ordered", "boolean", "true", E, "Keep the order of rows inside a bucket of an append table.", false, NULL},
@@ -287,8 +287,8 @@ static const tl_option_def options[] = {
     {"lookup.merge-buffer-size", "memory size", "8 mb", N, "Memory of one key's records in lookup mode.", false, NULL},
     {"lookup.merge-records-threshold", "integer", "1024", N, "Records of one key kept in memory in lookup mode.", false, NULL},
     {"format-table.implementation", "enum", "paimon", N, "Who reads a format table.", false, NULL},
-    {"format-table.partition-path-only-value", "boolean", "false", N, "Partition folders of format tables are values only.", false, NULL},
-    {"format-table.file.compression", "string", NULL, N, "Compression of format tables.", false, NULL},
+    {"format-table.partition-path-only-value", "boolean", "false", E, "Partition folders of format tables are values only.", false, NULL},
+    {"format-table.file.compression", "string", NULL, E, "Compression of new files of format tables; `file.compression` goes before it. Without both: snappy (parquet), zstd (orc), none.", false, NULL},
     {"format-table.commit-hive-sync-url", "string", NULL, N, "Metastore told of format table commits.", false, NULL},
     {"blob-field", "string", NULL, R, "Columns that are blobs.", false, NULL},
     {"blob-descriptor-field", "string", NULL, R, "Blob columns stored as descriptors.", true, "blob.stored-descriptor-fields"},
@@ -394,7 +394,8 @@ tl_status tl_table__refuse_options(const tl_options *opts, tl_error *err)
 {
     for (size_t i = 0; i < opts->count; i++) {
         const tl_option_def *def = tl_option_find(opts->keys[i]);
-        if (def == NULL || def->effect != TL_OPTION_REFUSED || is_default(def, opts->values[i]))
+        bool known_type = strcmp(opts->keys[i], "type") == 0 && strcasecmp(opts->values[i], "format-table") == 0;
+        if (def == NULL || def->effect != TL_OPTION_REFUSED || is_default(def, opts->values[i]) || known_type)
             continue;
         return tl_error_set(err, TL_E_UNSUPPORTED, "not supported: %s (option '%s' = '%s')", feature_of(def), def->key, opts->values[i]);
     }

@@ -2,7 +2,7 @@
  * Overwriting: which live files go, and where the new ones lie. Source: format reference §16 "Overwrite"; Java:
  * FileStoreCommitImpl.overwritePartition, tryUpgrade, CommitScanner.readOverwriteChanges, PartitionPredicate.
  */
-#include "table/table_private.h"
+#include "table/format_table.h"
 
 #include <strings.h>
 
@@ -117,11 +117,14 @@ tl_status tl_table__partitions_predicate(tl_table *table, const tl_options *spec
 tl_status tl_table_drop_partitions_as(tl_table *table, const char *user, const tl_options *specs, size_t n_specs, tl_error *err)
 {
     char name[256];
-    TL_TRY(tl_table__require_data(table, "drop partitions", err));
+    if (table->folder == NULL)
+        TL_TRY(tl_table__require_data(table, "drop partitions", err));
     if (n_specs == 0)
         return tl_error_set(err, TL_E_INVALID, "Partitions list cannot be empty.");
     TL_CLEANUP(tl_predicate_freep) tl_predicate *any = NULL;
     TL_TRY(tl_table__partitions_predicate(table, specs, n_specs, &any, err));
+    if (table->folder != NULL)
+        return tl_error_wrap(err, tl_format_table__drop(table, any, err), "table %s", tl_table__full_name(table, name));
     char uuid[37];
     tl_uuid(uuid);
     tl_attempt attempt = {.table = table,

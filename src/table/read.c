@@ -2,7 +2,7 @@
  * Batch reads: what the options ask for becomes splits, splits become one reader. Source: format reference §18, §20; Java:
  * DataTableBatchScan, KeyValueTableRead, IncrementalDeltaStartingScanner.
  */
-#include "table/table_private.h"
+#include "table/format_table.h"
 
 tl_status tl_table__projected_type(const tl_table *table, const int32_t *columns, int32_t n, const tl_type **out, tl_error *err)
 {
@@ -174,6 +174,14 @@ tl_status tl_table_plan(tl_table *table, const tl_scan_spec *spec, tl_splits *ou
     if (table->config == NULL)
         return tl_error_set(err, TL_E_INVALID, "%s has no splits", tl_table__full_name(table, name));
     tl_splits splits = {0};
+    if (table->folder != NULL) {
+        tl_status planned = tl_format_table__plan(table, spec->predicate, &splits, err);
+        if (planned == TL_OK)
+            *out = splits;
+        else
+            tl_splits_deinit(&splits);
+        return tl_error_wrap(err, planned, "table %s", tl_table__full_name(table, name));
+    }
     tl_scan_spec data_spec = *spec;
     TL_CLEANUP(tl_freep) int32_t *columns = NULL;
     TL_CLEANUP(tl_predicate_freep) tl_predicate *pred = NULL;
@@ -338,6 +346,8 @@ tl_status tl_table_read_split(tl_table *table, const tl_split *split, const tl_s
         table = table->other;
     if (table->config == NULL)
         return tl_error_set(err, TL_E_INVALID, "%s has no splits", tl_table__full_name(table, name));
+    if (table->folder != NULL)
+        return tl_error_wrap(err, tl_format_table__read(table, split, spec, out, err), "table %s", tl_table__full_name(table, name));
     if (!tl_table__is_audit(table))
         return tl_error_wrap(err, read_data_split(table, split, spec, /* keep_deletes= */ false, out, err), "table %s",
                              tl_table__full_name(table, name));
@@ -363,7 +373,7 @@ typedef struct read_ctx {
 static tl_status open_split(void *ctx, size_t i, tl_reader **out, tl_error *err)
 {
     read_ctx *read = ctx;
-    if (read->spec.columns != NULL && read->spec.n_columns == 0)
+    if (read->spec.columns != NULL && read->spec.n_columns == 0 && read->table->folder == NULL)
         return tl_table__count_split(read->table, &read->splits.items[i], &read->spec, out, err);
     return tl_table_read_split(read->table, &read->splits.items[i], &read->spec, out, err);
 }

@@ -22,7 +22,7 @@ struct tl_stream_scan {
 
 tl_status tl_stream_scan_create(tl_table *table, int64_t next_snapshot, tl_stream_scan **out, tl_error *err)
 {
-    TL_TRY(table->config == NULL ? tl_table__require_data(table, "follow it", err) : TL_OK);
+    TL_TRY(table->config == NULL || table->folder != NULL ? tl_table__require_data(table, "follow it", err) : TL_OK);
     TL_CLEANUP(tl_freep) tl_stream_scan *scan = tl_calloc(1, sizeof *scan);
     if (scan == NULL)
         return tl_nomem(err, "streaming scan");

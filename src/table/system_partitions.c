@@ -4,6 +4,7 @@
  *
  * Sums go over all entries as manifests have them, deleted ones taken off: a partition's newest time is also that of files that are gone.
  */
+#include "table/format_table.h"
 #include "table/system_private.h"
 
 #include <stdlib.h>
@@ -28,8 +29,21 @@ static void sums_deinit(sums *s)
     tl_entries_deinit(&s->entries);
 }
 
+/* Files of a format table: how many rows they have, and when they were made, nobody wrote down. */
+static tl_status folder_entries(tl_table *table, tl_entries *entries, tl_error *err)
+{
+    tl_splits splits = {0};
+    tl_status status = tl_format_table__files(table, /* pred= */ NULL, &splits, err);
+    for (size_t i = 0; status == TL_OK && i < splits.n; i++)
+        status = tl_entries_add(entries, TL_ENTRY_ADD, tl_bytes_view_of(splits.items[i].partition), 0, -1, splits.items[i].files.items[0], err);
+    tl_splits_deinit(&splits);
+    return status == TL_OK ? tl_entries_sort_buckets(entries, err) : status;
+}
+
 static tl_status read_entries(tl_table *table, tl_entries *entries, tl_error *err)
 {
+    if (table->folder != NULL)
+        return folder_entries(table, entries, err);
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
     TL_TRY(tl_system__read_snapshot(table, &snap, err));
     if (snap == NULL)
@@ -145,7 +159,7 @@ static tl_status add_partition(tl_table *table, const sum *s, bool folders, tl_p
         return tl_nomem(err, "partitions");
     out->items = grown;
     tl_partition_sum *p = &grown[out->n];
-    *p = (tl_partition_sum){.rows = s->rows, .bytes = s->bytes, .files = s->files, .last_ms = s->last_ms, .second = out->second};
+    *p = (tl_partition_sum){.rows = table->folder == NULL ? s->rows : -1, .bytes = s->bytes, .files = s->files, .last_ms = s->last_ms, .second = out->second};
     TL_TRY(tl_binary_row_decode(tl_bytes_view_of(s->partition), table->partition_type, true, &row, err));
     TL_TRY(folders ? folder_name(table, row, default_name, &p->name, err) : cast_name(table, row, default_name, &p->name, err));
     out->n++;

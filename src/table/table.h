@@ -43,6 +43,8 @@ const tl_type *tl_table_row_type(const tl_table *table);
 const tl_table_schema *tl_table_schema_of(const tl_table *table); /* of the data table; with dynamic options laid over */
 const tl_lsm_config *tl_table_config(const tl_table *table);
 bool tl_table_is_system(const tl_table *table);
+/** A table of type `format-table`: files in folders, without snapshots. Read and written in batch; whatever needs snapshots is refused. */
+bool tl_table_is_format(const tl_table *table);
 const char *tl_table_path(const tl_table *table);
 /** Option with the dynamic ones laid over; NULL if unset (callers take the default from tl_option_find()). */
 const char *tl_table_option(const tl_table *table, const char *key);

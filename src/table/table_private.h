@@ -78,6 +78,7 @@ struct tl_table {
     int32_t n_buckets; /* option `bucket` */
     tl_bucket_function bucket_function;
     bool travelled; /* the options name a snapshot, a tag or a time */
+    struct tl_folder *folder; /* a format table (format_table.h); NULL: it has snapshots. Owned */
     tl_table *other; /* the branch that is read, too (other_branch.c); NULL: none. Owned */
     bool other_is_first;
 

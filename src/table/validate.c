@@ -4,7 +4,7 @@
  *
  * A table of features that are not there may be created: the reference will read it. Opening it is what names the feature.
  */
-#include "table/table_private.h"
+#include "table/format_table.h"
 #include "types/java_format.h"
 
 #include <strings.h>
@@ -638,6 +638,8 @@ tl_status tl_table__validate(const tl_table_schema *schema, tl_error *err)
     TL_TRY(check_trimmed(v, err));
     TL_TRY(check_key_types(v, schema->primary_keys, (size_t)schema->n_primary_keys, "primary key", err));
     TL_TRY(check_key_types(v, schema->partition_keys, (size_t)schema->n_partition_keys, "partition", err));
+    if (tl_format_table__asked(v->opts))
+        return tl_format_table__validate(schema, err);
     TL_TRY(check_upsert_key(v, err));
     TL_TRY(check_bucket(v, err));
     TL_TRY(check_bucket_keys(v, err));

@@ -6,7 +6,7 @@
  * others make it stale: sequence numbers may collide and its compactions lose. tl_table_writer_committed() finds that out from
  * the snapshot ids and lets go of the writers; the next rows open new ones.
  */
-#include "table/write_private.h"
+#include "table/format_table.h"
 
 typedef struct open_bucket {
     tl_bytes partition;
@@ -31,6 +31,7 @@ struct tl_table_writer {
     tl_lsm_config *waiting; /* how rows are written that wait for a bucket; NULL: they have one */
     int64_t round;          /* of prepares */
     int64_t last_committed; /* the last round that became a snapshot */
+    tl_format_writer *folder; /* of a format table, which has no buckets; NULL: another one */
 };
 
 /* ---- create, free ---- */
@@ -77,8 +78,32 @@ static tl_status check_columns(const tl_table *table, const tl_write_options *op
     return TL_OK;
 }
 
+/* A writer of a format table: no buckets, nothing to start from. */
+static tl_status create_of_format(tl_table *table, const tl_write_options *options, tl_table_writer **out, tl_error *err)
+{
+    tl_table_writer *w = tl_calloc(1, sizeof *w);
+    if (w == NULL)
+        return tl_nomem(err, "table writer");
+    w->table = table;
+    if (options != NULL)
+        w->options = *options;
+    tl_status status = check_columns(table, &w->options, err);
+    if (status == TL_OK)
+        status = tl_row_rules_create(table, &w->options, &w->rules, err);
+    if (status == TL_OK)
+        status = tl_format_writer__create(table, &w->folder, err);
+    if (status != TL_OK) {
+        tl_table_writer_free(w);
+        return status;
+    }
+    *out = w;
+    return TL_OK;
+}
+
 tl_status tl_table_writer_create(tl_table *table, const tl_write_options *options, tl_table_writer **out, tl_error *err)
 {
+    if (table->folder != NULL)
+        return create_of_format(table, options, out, err);
     TL_TRY(tl_table__require_data(table, "write to it", err));
     if (table->travelled) {
         char name[256];
@@ -130,6 +155,7 @@ void tl_table_writer_free(tl_table_writer *w)
     if (w == NULL)
         return;
     close_all(w);
+    tl_format_writer__free(w->folder);
     tl_vectors__deinit(&w->vectors);
     tl_hash_index_free(w->hashes);
     tl_key_index_free(w->keys);
@@ -351,7 +377,11 @@ tl_status tl_table_writer_write(tl_table_writer *w, const tl_batch *batch, tl_er
     TL_TRY(tl_row_rules_apply(&w->rules, batch, &rows, err));
     tl_bucket_parts parts;
     TL_TRY(tl_split_by_bucket(w->table, w->hashes, w->keys, rows, &parts, err));
-    tl_status status = write_parts(w, &parts, err);
+    tl_status status = TL_OK;
+    for (size_t i = 0; w->folder != NULL && status == TL_OK && i < parts.n; i++)
+        status = tl_format_writer__write(w->folder, tl_bytes_view_of(parts.items[i].partition), parts.items[i].rows, err);
+    if (w->folder == NULL)
+        status = write_parts(w, &parts, err);
     tl_bucket_parts_deinit(&parts);
     return status;
 }
@@ -371,6 +401,8 @@ tl_status tl_table_writer_compact_all(tl_table_writer *w, bool full, tl_error *e
 {
     tl_entries live = {0};
     tl_buf key = {0};
+    if (w->folder != NULL)
+        return tl_table__require_data(w->table, "compact it", err);
     tl_status status = load_live(w, /* partitions= */ NULL, &live, err);
     for (size_t i = 0; status == TL_OK && i < live.n; i++) {
         const tl_manifest_entry *e = &live.items[i];
@@ -508,6 +540,8 @@ bool tl_table_lookups_wait(const tl_table *table)
 
 tl_status tl_table_writer_prepare(tl_table_writer *w, bool wait_compaction, tl_commit_messages *out, tl_error *err)
 {
+    if (w->folder != NULL)
+        return tl_format_writer__prepare(w->folder, out, err);
     prepare_task *tasks = tl_calloc(w->n + 1, sizeof *tasks);
     tl_commit_messages messages = {0};
     w->round++;

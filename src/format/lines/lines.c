@@ -132,6 +132,15 @@ tl_status tl_lines_check_type(const tl_format *format, const tl_type *row_type, 
     return TL_OK;
 }
 
+tl_status tl_lines_check_options(const tl_format *format, const tl_options *options, tl_error *err)
+{
+    tl_lines_options ignored;
+    if (!tl_format_is_lines(format))
+        return TL_OK;
+    tl_lines_kind kind = format == &tl_format_csv ? TL_LINES_CSV : format == &tl_format_json ? TL_LINES_JSON : TL_LINES_TEXT;
+    return tl_lines__options(kind, options, &ignored, err);
+}
+
 /* ---- the formats ---- */
 
 static tl_status no_schema(tl_fs *fs, const char *path, const tl_type **out, tl_error *err)
