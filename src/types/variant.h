@@ -28,4 +28,17 @@ tl_status tl_variant_shredded_type(const tl_type *schema, const tl_type **out, t
 /** A VARIANT column to one of tl_variant_shredded_type(). TL_E_CORRUPT: bytes that are no variant. */
 tl_status tl_variant_shred(const tl_column *col, const tl_type *shredded, tl_column **out, tl_error *err);
 
+/** Bounds of what is inferred. */
+typedef struct tl_variant_limits {
+    int32_t max_width; /* columns of all VARIANTs of a file */
+    int32_t max_depth;
+    double min_ratio; /* share of the values that have a field, to give it columns */
+} tl_variant_limits;
+/**
+ * A shredding schema for a VARIANT column, from the first `rows` rows of its pieces: VARIANT if there is nothing to shred. *width_left
+ * begins with the limit and goes on from column to column. TL_E_CORRUPT: bytes that are no variant.
+ */
+tl_status tl_variant_infer(const tl_column *const *cols, size_t n_cols, int64_t rows, const tl_variant_limits *limits, int32_t *width_left,
+                           const tl_type **out, tl_error *err);
+
 #endif

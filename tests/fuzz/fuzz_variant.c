@@ -2,6 +2,7 @@
  * same text. Odd: JSON text; what becomes a variant prints to JSON that comes back. */
 #include <stdlib.h>
 
+#include "types/builder.h"
 #include "types/variant.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -38,6 +39,34 @@ static void round_trip(tl_bytes_view json)
         tl_buf_deinit(&text[i]);
 }
 
+/* What is inferred from a value can be shredded into, and comes back. */
+static void infer(tl_bytes_view value, tl_bytes_view metadata)
+{
+    static const tl_variant_limits limits = {40, 8, 0.1};
+    int32_t left = limits.max_width;
+    const tl_type *variant = NULL, *schema = NULL, *type = NULL;
+    tl_builder *builder = NULL;
+    tl_column *col = NULL, *parts = NULL, *whole = NULL;
+    if (tl_type_create(TL_VARIANT, true, 0, 0, &variant, NULL) != TL_OK || tl_builder_create(variant, &builder, NULL) != TL_OK ||
+        tl_builder_bytes(tl_builder_child(builder, 0), value.data, value.len) != TL_OK ||
+        tl_builder_bytes(tl_builder_child(builder, 1), metadata.data, metadata.len) != TL_OK || tl_builder_end(builder) != TL_OK ||
+        tl_builder_finish(builder, &col, NULL) != TL_OK)
+        abort();
+    if (tl_variant_infer((const tl_column *const *)&col, 1, 1, &limits, &left, &schema, NULL) == TL_OK) {
+        if (tl_variant_shredded_type(schema, &type, NULL) != TL_OK)
+            abort();
+        if (tl_variant_shred(col, type, &parts, NULL) == TL_OK && tl_variant_unshred(parts, variant, &whole, NULL) != TL_OK)
+            abort();
+    }
+    tl_column_unref(col);
+    tl_column_unref(parts);
+    tl_column_unref(whole);
+    tl_builder_free(builder);
+    tl_type_unref(variant);
+    tl_type_unref(schema);
+    tl_type_unref(type);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 2)
@@ -50,5 +79,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tl_buf text = {0};
     (void)tl_variant_append_json(&text, (tl_bytes_view){data + 2 + metadata, size - 2 - metadata}, (tl_bytes_view){data + 2, metadata}, NULL);
     tl_buf_deinit(&text);
+    infer((tl_bytes_view){data + 2 + metadata, size - 2 - metadata}, (tl_bytes_view){data + 2, metadata});
     return 0;
 }

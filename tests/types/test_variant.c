@@ -241,6 +241,90 @@ static void a_schema_of_other_types_is_refused(void **state)
     }
 }
 
+/* Rows, bounds and what is inferred, as the reference infers it (InferVariantShreddingSchemaTest of the reference, and files of the oracle). */
+static const struct {
+    const char *rows;
+    tl_variant_limits limits;
+    const char *want;
+} inferred[] = {
+    {"[\"{\\\"a\\\":1,\\\"b\\\":\\\"x\\\"}\", \"{\\\"a\\\":300,\\\"c\\\":true}\"]", {300, 50, 0.1}, "ROW<`a` BIGINT, `b` STRING, `c` BOOLEAN>"},
+    {"[\"{\\\"a\\\":1,\\\"b\\\":\\\"x\\\"}\", null, \"{\\\"a\\\":300}\"]", {300, 50, 0.6}, "ROW<`a` BIGINT>"},
+    {"[\"1.5\", \"100.25\", \"7\"]", {300, 50, 0.1}, "DECIMAL(18, 2)"},
+    {"[\"1.5\", \"9223372036854775807\"]", {300, 50, 0.1}, "DECIMAL(38, 1)"},
+    {"[\"100.0\", \"9223372036854775807\"]", {300, 50, 0.1}, "BIGINT"},
+    {"[\"99999999999999999999999999999999999999\", \"0.5\"]", {300, 50, 0.1}, "VARIANT"},
+    {"[\"1\", \"\\\"x\\\"\", \"1\"]", {300, 50, 0.1}, "VARIANT"},
+    {"[\"null\", \"1e300\", null]", {300, 50, 0.1}, "DOUBLE"},
+    {"[\"null\"]", {300, 50, 0.1}, "VARIANT"},
+    {"[\"[]\", \"[1,null]\"]", {300, 50, 0.1}, "ARRAY<VARIANT>"},
+    {"[\"[{\\\"a\\\":1},{\\\"b\\\":[true]}]\", \"[null,{\\\"a\\\":2}]\"]", {300, 50, 0.1}, "ARRAY<ROW<`a` BIGINT, `b` ARRAY<BOOLEAN>>>"},
+    {"[\"{\\\"a\\\":{\\\"b\\\":{\\\"c\\\":1}}}\"]", {300, 2, 0.1}, "ROW<`a` ROW<`b` VARIANT>>"},
+    {"[\"{\\\"a\\\":{\\\"b\\\":{\\\"c\\\":1}}}\"]", {300, 0, 0.1}, "VARIANT"},
+    {"[\"{\\\"a\\\":1,\\\"b\\\":2,\\\"c\\\":3}\"]", {6, 50, 0.1}, "ROW<`a` BIGINT, `b` BIGINT, `c` VARIANT>"},
+    {"[\"{\\\"a\\\":1,\\\"b\\\":2,\\\"c\\\":3}\"]", {1, 50, 0.1}, "VARIANT"},
+    {"[\"{}\"]", {300, 50, 0.1}, "VARIANT"},
+};
+
+static void schemas_are_inferred_as_by_the_reference(void **state)
+{
+    (void)state;
+    const tl_type *variant = test_type("VARIANT");
+    for (size_t i = 0; i < TL_ARRAY_LEN(inferred); i++) {
+        tl_error err;
+        tl_buf text = {0};
+        tl_column *col = column_of(variant, inferred[i].rows);
+        int32_t left = inferred[i].limits.max_width;
+        for (uint64_t nth = i == 0; ; nth++) { /* of the first also with memory that runs out */
+            const tl_type *type = NULL;
+            left = inferred[i].limits.max_width;
+            tl_alloc_fail_at(nth);
+            tl_status status = tl_variant_infer((const tl_column *const *)&col, 1, col->length, &inferred[i].limits, &left, &type, &err);
+            tl_alloc_fail_at(0);
+            if (nth > 0 && status == TL_E_NOMEM) {
+                assert_true(nth < 1000);
+                continue;
+            }
+            assert_ok(status, &err);
+            assert_int_equal(tl_type_format(type, &text), TL_OK);
+            tl_type_unref(type);
+            break;
+        }
+        assert_int_equal(tl_buf_append_byte(&text, 0), TL_OK);
+        assert_string_equal((char *)text.data, inferred[i].want);
+        tl_buf_deinit(&text);
+        tl_column_unref(col);
+    }
+    tl_type_unref(variant);
+}
+
+/* Values that are cut off anywhere are told, or read as what they are. */
+static void damaged_variants_give_no_schema(void **state)
+{
+    (void)state;
+    static const tl_variant_limits limits = {300, 50, 0.1};
+    const tl_type *variant = test_type("VARIANT");
+    tl_buf value = bytes_of(made[0].value), metadata = bytes_of(made[0].metadata);
+    for (size_t len = 0; len < value.len; len++) {
+        for (size_t keys = 0; keys <= metadata.len; keys += metadata.len) {
+            tl_builder *b;
+            tl_column *col;
+            const tl_type *type = NULL;
+            int32_t left = 300;
+            assert_int_equal(tl_builder_create(variant, &b, NULL), TL_OK);
+            assert_int_equal(tl_builder_bytes(tl_builder_child(b, 0), value.data, len), TL_OK);
+            assert_int_equal(tl_builder_bytes(tl_builder_child(b, 1), metadata.data, keys), TL_OK);
+            assert_int_equal(tl_builder_end(b), TL_OK);
+            assert_int_equal(tl_builder_finish(b, &col, NULL), TL_OK);
+            assert_int_equal(tl_variant_infer((const tl_column *const *)&col, 1, 1, &limits, &left, &type, NULL), TL_E_CORRUPT);
+            tl_column_unref(col);
+            tl_builder_free(b);
+        }
+    }
+    tl_buf_deinit(&value);
+    tl_buf_deinit(&metadata);
+    tl_type_unref(variant);
+}
+
 static void memory_may_run_out(void **state)
 {
     (void)state;
@@ -264,7 +348,8 @@ int main(void)
         cmocka_unit_test(bytes_are_the_references),          cmocka_unit_test(every_primitive_prints),
         cmocka_unit_test(what_is_no_variant_is_refused),     cmocka_unit_test(columns_of_variants_come_back_from_text),
         cmocka_unit_test(shredded_variants_are_put_together), cmocka_unit_test(shredding_loses_nothing),
-        cmocka_unit_test(a_schema_of_other_types_is_refused), cmocka_unit_test(memory_may_run_out),
+        cmocka_unit_test(schemas_are_inferred_as_by_the_reference),
+        cmocka_unit_test(damaged_variants_give_no_schema), cmocka_unit_test(a_schema_of_other_types_is_refused), cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests_name("variant", tests, NULL, NULL);
 }

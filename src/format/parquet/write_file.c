@@ -587,6 +587,8 @@ tl_status tl_pq__create_plain(tl_fs *fs, const char *path, const tl_write_spec *
 tl_status tl_pq__create(tl_fs *fs, const char *path, const tl_write_spec *spec, tl_file_writer **out, tl_error *err)
 {
     const char *shredding = spec->options == NULL ? NULL : tl_options_get(spec->options, TL_PQ_SHREDDING_OPTION);
+    if (shredding == NULL && tl_pq__infers_shredding(spec))
+        return tl_error_wrap(err, tl_pq__create_inferring(fs, path, spec, out, err), "data file '%s'", path);
     if (shredding == NULL)
         return tl_pq__create_plain(fs, path, spec, out, err);
     return tl_error_wrap(err, tl_pq__create_shredding(fs, path, spec, shredding, out, err), "data file '%s'", path);

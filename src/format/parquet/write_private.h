@@ -68,6 +68,10 @@ tl_status tl_pq__leaf_options(const tl_options *options, const char *path, tl_pq
 tl_status tl_pq__create_plain(tl_fs *fs, const char *path, const tl_write_spec *spec, tl_file_writer **out, tl_error *err);
 /** A writer that shreds VARIANT columns as `option`, the value of TL_PQ_SHREDDING_OPTION, says. */
 tl_status tl_pq__create_shredding(tl_fs *fs, const char *path, const tl_write_spec *spec, const char *option, tl_file_writer **out, tl_error *err);
+/** Whether the options ask for a shredding schema found in the data, and there are VARIANT columns. */
+bool tl_pq__infers_shredding(const tl_write_spec *spec);
+/** A writer that does so. The file is made once the schema is known; until then `spec`'s options and compression must stay. */
+tl_status tl_pq__create_inferring(tl_fs *fs, const char *path, const tl_write_spec *spec, tl_file_writer **out, tl_error *err);
 
 /* ---- kernels (write_kernels.c) ---- */
 
