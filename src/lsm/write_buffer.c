@@ -15,9 +15,9 @@
 #define SORT_BYTES_PER_ROW 32
 /* Rows are gathered in large chunks, column by column: a column of a chunk's rows then stays in the cache while it is read in
  * random order, and each of its cache lines is fetched once for many rows (5M order rows: 13% less CPU than chunks of 4096). */
-#define CHUNK_ROWS_MAX 65536
+#define CHUNK_ROWS_MAX 131072
 #define CHUNK_ROWS_MIN 1024
-#define CHUNK_BYTES (16 << 20)
+#define CHUNK_BYTES (32 << 20)
 #define SPILL_CHUNK_BYTES (256 << 10) /* of one frame: what each run keeps in memory while runs are merged */
 #define SPILL_CHUNK_ROWS_MIN 16
 #define SPILL_FAN_IN 32 /* so many runs of one tier become one of the next */

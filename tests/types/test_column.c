@@ -101,6 +101,38 @@ static void gather_from_many_sources_takes_the_rows_asked_for(void **state)
     for_every_type(gather_many, 12);
 }
 
+/* As many rows as a write buffer has, which are fetched before they are read; a source without rows need not be there. */
+static void gather_of_very_many_rows_takes_the_rows_asked_for(void **state)
+{
+    (void)state;
+    enum { SRCS = 3, SRC_ROWS = 7000, ROWS = 20000 };
+    static const char *const types[] = {"INT", "DECIMAL(30, 2)", "STRING", "ARRAY<INT>"};
+    uint64_t rng = test_seed(19);
+    tl_rowref *refs = tl_alloc(ROWS * sizeof *refs);
+    assert_non_null(refs);
+    for (size_t t = 0; t < TL_ARRAY_LEN(types); t++) {
+        tl_error err;
+        const tl_type *type = nullable_type(types[t]);
+        tl_column *srcs[SRCS] = {NULL, some_column(type, SRC_ROWS, &rng), some_column(type, SRC_ROWS, &rng)}, *got = NULL;
+        for (int64_t k = 0; k < ROWS; k++)
+            refs[k] = test_random(&rng) % 9 == 0 ? (tl_rowref){0, TL_ROW_NULL}
+                                                 : (tl_rowref){(uint32_t)(1 + test_random(&rng) % 2), (uint32_t)(test_random(&rng) % SRC_ROWS)};
+        assert_ok(tl_column_gather_multi(type, (const tl_column *const *)srcs, refs, ROWS, &got, &err), &err);
+        check(got);
+        for (int64_t k = 0; k < ROWS; k++) {
+            if (refs[k].row == TL_ROW_NULL)
+                assert_true(tl_col_is_null(got, k));
+            else
+                assert_same_value(got, k, srcs[refs[k].src], refs[k].row);
+        }
+        tl_column_unref(got);
+        tl_column_unref(srcs[1]);
+        tl_column_unref(srcs[2]);
+        tl_type_unref(type);
+    }
+    tl_free(refs);
+}
+
 static void gather_of_nothing_but_nulls_needs_no_source(void **state)
 {
     (void)state;
@@ -391,6 +423,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gather_takes_the_rows_asked_for),
         cmocka_unit_test(gather_from_many_sources_takes_the_rows_asked_for),
+        cmocka_unit_test(gather_of_very_many_rows_takes_the_rows_asked_for),
         cmocka_unit_test(gather_of_nothing_but_nulls_needs_no_source),
         cmocka_unit_test(slices_and_concatenations_keep_their_rows),
         cmocka_unit_test(builders_copy_and_forget_rows),
