@@ -18,14 +18,14 @@
 typedef struct finished_file {
     tl_file *file; /* does not hold a reference to its file system, which would never be freed */
     tl_status status;
-    tl_error error; /* of its sync */
+    tl_error *error; /* of its sync: NULL unless that failed, and if there was no memory to keep it */
 } finished_file;
 
 typedef struct waiting_folder {
     tl_fs *fs;
     char *path;
     tl_status status;
-    tl_error error; /* of its sync */
+    tl_error *error; /* as of a file */
 } waiting_folder;
 
 struct tl_finished {
@@ -37,6 +37,24 @@ struct tl_finished {
     size_t n_folders;
     tl_pool *pool; /* guarded by `flushing`; NULL before the first flush of several files */
 };
+
+/* An error is kept where it is needed: room for one in every place would be half a megabyte for each file system. */
+static tl_error *keep_error(const tl_error *err)
+{
+    tl_error *kept = tl_alloc(sizeof *kept);
+    if (kept != NULL)
+        *kept = *err;
+    return kept;
+}
+
+static tl_status give_error(tl_status status, const tl_error *kept, const char *path, tl_error *err)
+{
+    if (kept == NULL)
+        return tl_error_set(err, status, "'%s' cannot be made durable", path);
+    if (err != NULL)
+        *err = *kept;
+    return status;
+}
 
 tl_status tl_io__finished_create(tl_fs *fs, tl_error *err)
 {
@@ -51,8 +69,10 @@ tl_status tl_io__finished_create(tl_fs *fs, tl_error *err)
 
 static void free_folders(waiting_folder *folders, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         tl_free(folders[i].path);
+        tl_free(folders[i].error);
+    }
     tl_free(folders);
 }
 
@@ -62,8 +82,10 @@ void tl_io__finished_free(tl_fs *fs)
     if (finished == NULL)
         return;
     fs->refs = (int)finished->n + 1; /* closing takes one each */
-    for (size_t i = 0; i < finished->n; i++)
+    for (size_t i = 0; i < finished->n; i++) {
         (void)tl_file_close(finished->files[i].file, NULL); /* nothing was published that needs it */
+        tl_free(finished->files[i].error);
+    }
     free_folders(finished->folders, finished->n_folders);
     tl_pool_free(finished->pool);
     pthread_mutex_destroy(&finished->flushing);
@@ -139,8 +161,12 @@ static tl_status sync_one(void *arg, tl_error *err)
 {
     (void)err;
     finished_file *f = arg;
-    if (f->status == TL_OK) /* what failed once is not tried again: a second sync would say that all is well */
-        f->status = tl_file_sync(f->file, &f->error);
+    tl_error own;
+    if (f->status != TL_OK) /* what failed once is not tried again: a second sync would say that all is well */
+        return TL_OK;
+    f->status = tl_file_sync(f->file, &own);
+    if (f->status != TL_OK)
+        f->error = keep_error(&own);
     return TL_OK;
 }
 
@@ -148,9 +174,12 @@ static tl_status sync_folder(void *arg, tl_error *err)
 {
     (void)err;
     waiting_folder *f = arg;
-    f->status = f->fs->ops->sync_dir(f->fs, f->path, &f->error);
+    tl_error own;
+    f->status = f->fs->ops->sync_dir(f->fs, f->path, &own);
     if (f->status == TL_E_NOT_FOUND) /* gone with all that was in it */
         f->status = TL_OK;
+    if (f->status != TL_OK)
+        f->error = keep_error(&own);
     return TL_OK;
 }
 
@@ -186,7 +215,7 @@ static void fail_all(tl_finished *finished, size_t n, const waiting_folder *fold
         if (finished->files[i].status != TL_OK)
             continue;
         finished->files[i].status = folder->status;
-        finished->files[i].error = folder->error;
+        finished->files[i].error = folder->error == NULL ? NULL : keep_error(folder->error);
     }
 }
 
@@ -201,16 +230,16 @@ static tl_status close_synced(tl_fs *fs, size_t n, tl_error *err)
         finished_file *f = &finished->files[i];
         bool leaves = i < n && f->status == TL_OK;
         if (leaves) {
+            tl_error own;
             (void)tl_fs_ref(fs);
-            f->status = tl_file_close(f->file, &f->error);
+            tl_status closed = tl_file_close(f->file, &own);
+            if (closed != TL_OK && status == TL_OK)
+                status = give_error(closed, &own, "", err);
+            continue;
         }
-        if (f->status != TL_OK && status == TL_OK) {
-            status = f->status;
-            if (err != NULL)
-                *err = f->error;
-        }
-        if (!leaves)
-            finished->files[kept++] = *f;
+        if (f->status != TL_OK && status == TL_OK)
+            status = give_error(f->status, f->error, f->file->path, err);
+        finished->files[kept++] = *f;
     }
     finished->n = kept;
     pthread_mutex_unlock(&finished->lock);
@@ -233,9 +262,7 @@ tl_status tl_fs_flush(tl_fs *fs, tl_error *err)
     for (size_t i = 0; i < n_folders && status == TL_OK; i++) {
         if (folders[i].status == TL_OK)
             continue;
-        status = folders[i].status;
-        if (err != NULL)
-            *err = folders[i].error;
+        status = give_error(folders[i].status, folders[i].error, folders[i].path, err);
         fail_all(finished, n, &folders[i]);
     }
     free_folders(folders, n_folders);
@@ -256,6 +283,7 @@ void tl_io__finished_forget(tl_fs *fs, const char *path)
         if (strcmp(finished->files[i].file->path, path) != 0)
             continue;
         gone = finished->files[i].file;
+        tl_free(finished->files[i].error);
         finished->n--;
         memmove(&finished->files[i], &finished->files[i + 1], (finished->n - i) * sizeof *finished->files);
     }

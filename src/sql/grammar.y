@@ -10,7 +10,7 @@
 %token_type {tl_sql_token}
 %default_type {tl_ast *}
 %extra_argument {tl_parser *p}
-%stack_size 4000
+%stack_size 2600 /* of 48 bytes each: below 128 kB, what allocators do not give back to the system after each statement */
 
 %include {
 #include "sql/parser_private.h"

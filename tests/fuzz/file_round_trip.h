@@ -12,8 +12,8 @@
 #include "types/key.h"
 
 #define RECIPE_PATH "/recipe"
-#define RECIPE_ROWS_MAX 10600 /* a row group of ORC and a bit: rarely, for it takes its time */
-#define RECIPE_ROWS_USUAL 400
+#define RECIPE_ROWS_MAX 10600 /* a row group of ORC and a bit: one input in 512, for it takes as long as a thousand others */
+#define RECIPE_ROWS_MORE 400 /* one input in eight: pages and row groups of several rows need some, all else is in the first few */
 #define RECIPE_COLUMNS_MAX 6
 
 typedef struct recipe {
@@ -129,13 +129,14 @@ static inline void recipe_value(tl_builder *b, const tl_type *type, input *in)
     MUST(status == TL_OK);
 }
 
-/* Drawn rows, then repeated with the bytes that are left, so that files get several row groups. */
+/* Drawn rows, as far as the bytes go; then repeated, so that files get several row groups. */
 static inline void recipe_rows(recipe *r, input *in)
 {
-    uint32_t drawn = 1 + take_below(in, 40);
-    uint32_t how = take_below(in, 64);
-    int64_t n = how == 63 && r->format == &tl_format_orc ? RECIPE_ROWS_MAX - take_below(in, 1000)
-                : how >= 40                              ? 1 + take_below(in, RECIPE_ROWS_USUAL)
+    uint32_t how = take_below(in, 64), drawn = 1 + take_below(in, 40);
+    uint32_t last = 1 + (uint32_t)(in->size / (size_t)(2 * r->type->n_fields));
+    drawn = TL_MIN(drawn, last);
+    int64_t n = how == 63 && r->format == &tl_format_orc && take_below(in, 8) == 7 ? RECIPE_ROWS_MAX - take_below(in, 1000)
+                : how >= 55                              ? 1 + take_below(in, RECIPE_ROWS_MORE)
                                                          : drawn;
     tl_batch *few = NULL;
     MUST(tl_batch_create(r->type, drawn, &few, &recipe_error) == TL_OK);
@@ -251,8 +252,10 @@ static inline void recipe_check(const recipe *r, input *in)
     for (int64_t i = 0; i < r->rows->n_rows; i++)
         all[i] = (uint32_t)i;
     tl_read_spec spec = {.row_type = r->type, .with_row_numbers = true, .batch_rows = batch_rows[take_below(in, 5)]};
-    if (r->rows->n_rows > RECIPE_ROWS_USUAL)
+    if (r->rows->n_rows > RECIPE_ROWS_MORE)
         spec.batch_rows = 0;
+    else if (r->rows->n_rows > 60 && spec.batch_rows == 1)
+        spec.batch_rows = 13; /* few rows show what batches of one do */
     recipe_read(r, &spec, all, r->rows->n_rows, false);
     tl_predicate *pred = recipe_predicate(r, in, 2);
     if (pred != NULL && tl_predicate_eval(pred, (const tl_column *const *)r->rows->cols, r->rows->n_rows, sel, &n, &recipe_error) == TL_OK) {
