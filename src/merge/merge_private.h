@@ -88,6 +88,8 @@ const char *tl_merge__function_names(void);
 /** Engine of the option `merge-engine`. */
 tl_status tl_merge__parse_kind(const tl_options *options, tl_merge_engine_kind *out, tl_error *err);
 bool tl_merge__option_true(const tl_options *options, const char *key);
+/** A column cannot ignore retractions where a -D removes the record: a table with both could not be written. */
+tl_status tl_merge__check_ignore_retract(const tl_options *options, const char *field, tl_error *err);
 bool tl_merge__ignores_deletes(const tl_options *options);
 /** Fill in rules, groups and sequence fields. Columns that row_type does not have are left out: it may be a projection. */
 tl_status tl_merge__engine_configure(tl_merge_engine *engine, const int32_t *key_idx, int32_t n_keys, const tl_options *options,

@@ -306,6 +306,18 @@ static tl_status configure_keytime(column_rule *rule, const tl_field *field, con
     return TL_OK;
 }
 
+tl_status tl_merge__check_ignore_retract(const tl_options *options, const char *field, tl_error *err)
+{
+    bool ignores = false;
+    TL_TRY(field_flag(options, field, "ignore-retract", &ignores, err));
+    if (!ignores || !tl_merge__option_true(options, "aggregation.remove-record-on-delete"))
+        return TL_OK;
+    return tl_error_set(err, TL_E_INVALID,
+                        "aggregation.remove-record-on-delete and fields.%s.ignore-retract have conflicting behavior "
+                        "so should not be enabled at the same time",
+                        field);
+}
+
 static tl_status configure_aggregate(column_rule *rule, const tl_field *field, const char *fn_name, const tl_options *options,
                                      tl_error *err)
 {
@@ -317,11 +329,7 @@ static tl_status configure_aggregate(column_rule *rule, const tl_field *field, c
     rule->fn = entry->fn;
     rule->fn_name = entry->name;
     TL_TRY(field_flag(options, field->name, "ignore-retract", &rule->ignore_retract, err));
-    if (rule->ignore_retract && tl_merge__option_true(options, "aggregation.remove-record-on-delete"))
-        return tl_error_set(err, TL_E_INVALID,
-                            "aggregation.remove-record-on-delete and fields.%s.ignore-retract have conflicting behavior "
-                            "so should not be enabled at the same time",
-                            field->name);
+    TL_TRY(tl_merge__check_ignore_retract(options, field->name, err));
     TL_TRY(check_domain(entry, field, err));
     if (entry->fn == AGG_LISTAGG || entry->fn == AGG_COLLECT)
         TL_TRY(field_flag(options, field->name, "distinct", &rule->distinct, err));

@@ -186,6 +186,8 @@ static tl_status check_functions(const check *c, tl_error *err)
             return tl_error_set(err, TL_E_INVALID,
                                 "Could not find any factory for identifier '%s': unknown aggregate function; there are: %s", fn,
                                 tl_merge__function_names());
+        if (fn != NULL)
+            TL_TRY(tl_merge__check_ignore_retract(c->options, c->row_type->fields[i].name, err));
     }
     return TL_OK;
 }

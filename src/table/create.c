@@ -247,6 +247,8 @@ static tl_status check_creatable(const tl_table_schema *schema, const char *name
     const char *type = tl_options_get(&schema->options, "type");
     if (type != NULL && strcasecmp(type, "table") != 0 && strcasecmp(type, "format-table") != 0)
         return tl_error_set(err, TL_E_UNSUPPORTED, "table '%s': not supported: tables of type '%s'", name, type);
+    if (strcmp(tl_table__option_or_default(&schema->options, "branch"), "main") != 0)
+        return tl_error_set(err, TL_E_INVALID, "table '%s': option 'branch' is for a command or a query, a table cannot keep it", name);
     if (schema->row_type->n_fields == 0)
         return tl_error_set(err, TL_E_INVALID, "table '%s' has no columns", name);
     return TL_OK;

@@ -98,7 +98,8 @@ static tl_status load_schema(tl_table *table, const tl_options *dynamic, bool tr
     TL_CLEANUP(tl_table_schema_unrefp) tl_table_schema *latest = NULL;
     tl_status status = tl_schema_latest(table->fs, &table->paths, &latest, err);
     if (status == TL_E_NOT_FOUND)
-        return tl_error_set(err, TL_E_NOT_FOUND, "table %s.%s does not exist", table->db, table->name);
+        return tl_error_set(err, TL_E_NOT_FOUND, "table %s.%s%s%s does not exist", table->db, table->name,
+                            table->branch == NULL ? "" : "$branch_", table->branch == NULL ? "" : table->branch);
     TL_TRY(status);
     if (!forced)
         TL_TRY(check_dynamic(latest, dynamic, err));
@@ -271,6 +272,30 @@ static tl_status open_format_table(tl_table *table, bool streaming, tl_error *er
     return tl_error_wrap(err, tl_format_table__open(table, err), "table %s", name);
 }
 
+/* The branch that a command or a query names by an option instead of by the table's name; NULL in *out: none. */
+static tl_status branch_option(const tl_options *dynamic, char **out, tl_error *err)
+{
+    const char *branch = dynamic == NULL ? NULL : tl_options_get(dynamic, "branch");
+    if (branch == NULL)
+        return TL_OK;
+    if (!tl_path_is_name((tl_bytes_view){(const uint8_t *)branch, strlen(branch)}))
+        return tl_error_set(err, TL_E_INVALID, "option 'branch': '%s' is no name of a branch", branch);
+    *out = tl_strdup(branch);
+    return *out == NULL ? tl_nomem(err, "branch name") : TL_OK;
+}
+
+/* A name and an option that mean two branches, or a table that keeps the option, would be read as what the user does not expect. */
+static tl_status check_branch(const tl_table *table, tl_error *err)
+{
+    const char *option = tl_options_get(&table->schema->options, "branch");
+    const char *own = table->branch == NULL ? "main" : table->branch;
+    if (option == NULL || strcmp(option, own) == 0)
+        return TL_OK;
+    char name[256];
+    return tl_error_set(err, TL_E_INVALID, "table %s: option 'branch' = '%s' names another branch than the table's name, '%s'",
+                        tl_table__full_name(table, name), option, own);
+}
+
 static tl_status open_parts(tl_table *table, tl_catalog *catalog, const char *db, const char *object, const tl_options *dynamic,
                             bool streaming, bool forced, tl_error *err)
 {
@@ -284,6 +309,8 @@ static tl_status open_parts(tl_table *table, tl_catalog *catalog, const char *db
         return tl_nomem(err, "database name");
     TL_TRY(tl_catalog_table_path(catalog, db, table->name, &table->path, err));
     table->paths = (tl_paths){.table = table->path, .branch = NULL};
+    if (branch == NULL)
+        TL_TRY(branch_option(dynamic, &branch, err));
     if (branch != NULL && strcmp(branch, "main") != 0) {
         table->branch = TL_STEAL(branch);
         table->paths.branch = table->branch;
@@ -295,6 +322,7 @@ static tl_status open_parts(tl_table *table, tl_catalog *catalog, const char *db
     }
     /* System tables travel also when they are followed, as in the reference. */
     TL_TRY(load_schema(table, dynamic, !streaming || table->system != NULL, forced, err));
+    TL_TRY(check_branch(table, err));
     TL_TRY(derive_keys(table, err));
     TL_TRY(derive_buckets(table, err));
     bool metadata_only = table->system != NULL && table->system->rows != NULL;

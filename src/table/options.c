@@ -28,7 +28,7 @@ static const tl_option_def options[] = {
     {"data-file.external-paths.weights", "string", NULL, E, "Weights of external folders for the strategy weight-robin.", false, NULL},
     {"compaction.force-rewrite-all-files", "boolean", "false", E, "A full compaction rewrites files that it could have moved.", false, NULL},
     {"path", "string", NULL, N, "Folder of the table; set when it is opened.", false, NULL},
-    {"branch", "string", "main", R, "Branch of the table.", false, NULL},
+    {"branch", "string", "main", E, "Branch of the table that a read or a write means, as `TABLE$branch_NAME`; not for tables to keep.", false, NULL},
     {"chain-table.enabled", "boolean", "false", R, "Table that is chained from snapshot and delta branches.", false, NULL},
     {"scan.fallback-snapshot-branch", "string", NULL, R, "Branch that holds snapshots of a chain table.", false, NULL},
     {"scan.fallback-delta-branch", "string", NULL, R, "Branch that holds deltas of a chain table.", false, NULL},
