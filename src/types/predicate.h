@@ -76,6 +76,11 @@ tl_status tl_predicate_remap(const tl_predicate *pred, const int32_t *map, bool 
 /** Passing rows: sel receives their numbers, ascending; *n_sel how many. `cols` are those of the bound ROW (unused ones may be NULL). */
 tl_status tl_predicate_eval(const tl_predicate *pred, const tl_column *const *cols, int64_t n_rows, uint32_t *sel, int64_t *n_sel, tl_error *err);
 
+/** Whether a value that `leaf` (= or IN) asks for may be there. */
+typedef tl_status (*tl_predicate_leaf_fn)(void *arg, const tl_predicate *leaf, bool *may, tl_error *err);
+/** *out is false only if no row can pass because of the values for which `leaf` says no; NULL asks for nothing. */
+tl_status tl_predicate_may_equal(const tl_predicate *pred, tl_predicate_leaf_fn leaf, void *arg, bool *out, tl_error *err);
+
 /** Leave out the rows of a batch that do not pass; the batch stays the same if all do. */
 tl_status tl_predicate_filter(const tl_predicate *pred, tl_batch **batch, tl_error *err);
 

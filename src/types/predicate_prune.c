@@ -242,6 +242,24 @@ tl_bytes_view tl_predicate_char_min(tl_bytes_view padded)
     return padded;
 }
 
+tl_status tl_predicate_may_equal(const tl_predicate *pred, tl_predicate_leaf_fn leaf, void *arg, bool *out, tl_error *err)
+{
+    *out = true;
+    if (pred == NULL)
+        return TL_OK;
+    if (pred->op == TL_PRED_EQ || pred->op == TL_PRED_IN)
+        return leaf(arg, pred, out, err);
+    if (pred->op != TL_PRED_AND && pred->op != TL_PRED_OR)
+        return TL_OK;
+    bool stop_at = pred->op == TL_PRED_OR; /* one yes is enough for OR, one no for AND */
+    for (int32_t i = 0; i < pred->n_children; i++) {
+        TL_TRY(tl_predicate_may_equal(pred->children[i], leaf, arg, out, err));
+        if (*out == stop_at)
+            return TL_OK;
+    }
+    return TL_OK;
+}
+
 bool tl_predicate_may_match(const tl_predicate *pred, const tl_col_bounds *bounds, int64_t row_count)
 {
     if (row_count == 0)

@@ -1,5 +1,6 @@
 /* ORC: what is written is read back, pruning never loses a row, files of other writers are read, broken ones are refused. */
 #include "format/format.h"
+#include "format/orc/orc_private.h"
 #include "io/memory.h"
 #include "support/random_column.h"
 #include "types/key.h"
@@ -310,6 +311,120 @@ static void texts_that_repeat_become_words(void **state)
     tl_fs_unref(fs);
 }
 
+/* Values of every type that has filters, in no order: row i has the even number 2 * (i * 7919 % n) in the form of each. */
+static const char *const bloom_row = "ROW<y TINYINT, i INT, l BIGINT, f FLOAT, d DOUBLE, m DECIMAL(10, 2), w DECIMAL(30, 4), s STRING, c CHAR(9), v VARCHAR(9), "
+                                     "b BYTES, t TIMESTAMP(3), u TIMESTAMP(6), z TIMESTAMP(9) WITH LOCAL TIME ZONE, e DATE, h TIME(3)>";
+
+static tl_status put_number(tl_builder *builder, const tl_type *type, int64_t v)
+{
+    char text[24];
+    int len = snprintf(text, sizeof text, "é%lld", (long long)v);
+    switch (type->kind) {
+    case TL_TINYINT:
+        return tl_builder_int(builder, v % 4 * 25); /* 0, 50 */
+    case TL_FLOAT:
+        return tl_builder_f32(builder, (float)v + 0.5f);
+    case TL_DOUBLE:
+        return tl_builder_f64(builder, (double)v + 0.25);
+    case TL_DECIMAL:
+        return tl_builder_i128(builder, (tl_i128)v * 10);
+    case TL_CHAR:
+    case TL_VARCHAR:
+    case TL_VARBINARY:
+        return tl_builder_bytes(builder, text, (size_t)len);
+    case TL_TIMESTAMP:
+    case TL_TIMESTAMP_LTZ:
+        return tl_builder_timestamp(builder, INT64_C(1700000000000) + v, 0);
+    default:
+        return tl_builder_int(builder, v);
+    }
+}
+
+static tl_column *numbers(const tl_type *type, int64_t n, int64_t add)
+{
+    tl_error err;
+    tl_builder *builder = NULL;
+    tl_column *col = NULL;
+    assert_ok(tl_builder_create(type, &builder, &err), &err);
+    for (int64_t i = 0; i < n; i++)
+        assert_int_equal(i % 100 == 99 ? tl_builder_null(builder) : put_number(builder, type, i * 7919 % n * 2 + add), TL_OK);
+    assert_ok(tl_builder_finish(builder, &col, &err), &err);
+    tl_builder_free(builder);
+    return col;
+}
+
+/* Rows that are read, not filtered, where column c is what it is in row `at` of `values`. */
+static int64_t rows_read(tl_fs *fs, const tl_type *row, int32_t c, const tl_column *values, int64_t at)
+{
+    tl_error err;
+    tl_column *literal = NULL;
+    tl_predicate *pred = NULL;
+    uint32_t sel = (uint32_t)at;
+    assert_ok(tl_column_gather(values, &sel, 1, &literal, &err), &err);
+    assert_ok(tl_predicate_leaf(TL_PRED_EQ, c, literal, &pred, &err), &err);
+    tl_read_spec spec = {.row_type = row, .predicate = pred};
+    tl_batch *got = read_file(fs, &spec);
+    int64_t n = got == NULL ? 0 : got->n_rows;
+    tl_batch_free(got);
+    tl_predicate_free(pred);
+    return n;
+}
+
+/* Bits that the reference's writer set for these values in a filter of 95,872 bits and 7 hashes. */
+static void assert_bits(uint64_t hash, const uint64_t *sorted)
+{
+    bool is_there[7] = {false};
+    for (uint32_t i = 1; i <= 7; i++)
+        for (int k = 0; k < 7; k++)
+            is_there[k] |= tl_orc__bloom_bit(hash, i, 95872) == sorted[k];
+    for (int k = 0; k < 7; k++)
+        assert_true(is_there[k]);
+}
+
+static void bloom_hashes_are_those_of_the_reference(void **state)
+{
+    (void)state;
+    assert_bits(tl_orc__hash_number(123456789012), (uint64_t[]){11569, 29645, 41589, 53533, 71609, 83553, 95497});
+    assert_bits(tl_orc__hash_number(-3), (uint64_t[]){14263, 24528, 44367, 54632, 74471, 84736, 90296});
+    assert_bits(tl_orc__hash_double(-2.25), (uint64_t[]){46431, 58898, 61907, 71365, 74374, 83832, 86841});
+    assert_bits(tl_orc__hash_bytes((tl_bytes_view){(const uint8_t *)"hello", 5}), (uint64_t[]){2366, 12737, 17470, 27841, 32574, 45761, 50494});
+    assert_bits(tl_orc__hash_decimal(1250, 2), (uint64_t[]){5690, 8357, 9562, 18533, 81210, 91386, 94053});
+    assert_bits(tl_orc__hash_decimal(-((tl_i128)12345678901231000), 4), (uint64_t[]){24098, 48498, 58357, 59482, 78742, 88601, 89726});
+}
+
+static void bloom_filters_skip_row_groups(void **state)
+{
+    (void)state;
+    enum { ROWS = 25000 };
+    static const char *const codecs[] = {"zstd", "none"};
+    tl_error err;
+    tl_fs *fs = NULL;
+    tl_batch *whole = NULL;
+    tl_write_result result = {0};
+    const tl_type *row = test_type(bloom_row);
+    assert_ok(tl_fs_memory(&fs, &err), &err);
+    assert_ok(tl_batch_create(row, ROWS, &whole, &err), &err);
+    for (int32_t c = 0; c < row->n_fields; c++)
+        whole->cols[c] = numbers(row->fields[c].type, ROWS, 0);
+    for (int k = 0; k < 2; k++) {
+        write_with(fs, row, codecs[k], "orc.bloom.filter.columns", "y,i, l ,f,d,m,w,s,c,v,b,t,u,z,e,h", &whole, 1, &result);
+        tl_write_result_deinit(&result);
+        for (int32_t c = 0; c < row->n_fields; c++) {
+            tl_column *others = numbers(row->fields[c].type, ROWS, 1);
+            int64_t vain = 0;
+            for (int64_t at = 3; at < ROWS; at += 4801) {
+                assert_true(rows_read(fs, row, c, whole->cols[c], at) > 0);
+                vain += rows_read(fs, row, c, others, at);
+            }
+            assert_true(vain <= 10000); /* of 6 questions to three filters: without them all but those beyond the bounds say yes */
+            tl_column_unref(others);
+        }
+    }
+    tl_batch_free(whole);
+    tl_type_unref(row);
+    tl_fs_unref(fs);
+}
+
 static void columns_that_a_file_lacks_are_null(void **state)
 {
     (void)state;
@@ -431,6 +546,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_rows_come_back_with_every_codec),
         cmocka_unit_test(texts_that_repeat_become_words),
+        cmocka_unit_test(bloom_hashes_are_those_of_the_reference),
+        cmocka_unit_test(bloom_filters_skip_row_groups),
         cmocka_unit_test(predicates_skip_row_groups_and_lose_no_row),
         cmocka_unit_test(columns_that_a_file_lacks_are_null),
         cmocka_unit_test(texts_of_fixed_length_are_not_pruned_away),

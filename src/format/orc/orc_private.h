@@ -64,7 +64,8 @@ typedef enum tl_orc_stream_kind {
     TL_ORC_LENGTH = 2,
     TL_ORC_DICTIONARY_DATA = 3,
     TL_ORC_SECONDARY = 5,
-    TL_ORC_ROW_INDEX = 6
+    TL_ORC_ROW_INDEX = 6,
+    TL_ORC_BLOOM_FILTER_UTF8 = 8
 } tl_orc_stream_kind;
 
 typedef enum tl_orc_encoding {
@@ -203,6 +204,19 @@ tl_status tl_orc__type_of(const tl_orc_meta *meta, int32_t column, const tl_type
  */
 tl_status tl_orc__block(tl_orc_compression compression, int64_t block_bytes, tl_bytes_view bytes, size_t *at, tl_buf *out,
                         tl_error *err);
+
+/* ---- bloom.c ---- */
+
+/** Room for the text of any decimal: 39 digits or its scale's, sign, point. */
+#define TL_ORC_DECIMAL_TEXT_MAX 64
+/** Text of v / 10^scale, no NUL at its end; returns its bytes. With `is_short` without zeros at the end of a fraction. */
+size_t tl_orc__decimal_text(tl_i128 v, int32_t scale, bool is_short, char *text);
+uint64_t tl_orc__hash_bytes(tl_bytes_view v);
+uint64_t tl_orc__hash_number(int64_t v);
+uint64_t tl_orc__hash_double(double v);
+uint64_t tl_orc__hash_decimal(tl_i128 v, int32_t scale);
+/** The i-th bit (from 1) of a filter of n_bits that a hash sets. */
+uint64_t tl_orc__bloom_bit(uint64_t hash, uint32_t i, uint64_t n_bits);
 
 /* ---- the two halves ---- */
 

@@ -122,6 +122,7 @@ void tl_orc__node_deinit(tl_orc_node *node)
     tl_buf_deinit(&node->words);
     tl_buf_deinit(&node->word_offsets);
     tl_buf_deinit(&node->index);
+    tl_buf_deinit(&node->filter_bytes);
     for (size_t i = 0; i < TL_ARRAY_LEN(node->scratch); i++)
         tl_buf_deinit(&node->scratch[i]);
 }
@@ -295,9 +296,16 @@ static tl_status open_node(const opening *o, tl_orc_node *node)
 static tl_status open_index(const opening *o, tl_orc_node *node)
 {
     const tl_orc_stream *stream = find_stream(o, node->column, TL_ORC_ROW_INDEX);
+    const tl_orc_stream *filters = find_stream(o, node->column, TL_ORC_BLOOM_FILTER_UTF8);
     node->n_entries = 0;
+    node->n_filters = -1;
+    node->filters_size = 0;
     if (node->op == TL_ORC_OP_ABSENT || stream == NULL)
         return TL_OK;
+    if (filters != NULL) {
+        node->filters_at = filters->offset;
+        node->filters_size = filters->bytes;
+    }
     node->index.len = 0;
     TL_TRY(tl_orc__file_plain(o->file, stream->offset, stream->bytes, &node->index, o->err));
     int32_t n = 0;

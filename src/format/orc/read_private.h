@@ -131,6 +131,10 @@ struct tl_orc_node {
     const tl_orc_zone *zone; /* TIMESTAMP of a wall clock; NULL: UTC */
     int32_t n_entries;       /* row index; 0: there is none */
     tl_bytes_view *entries;  /* RowIndexEntry messages */
+    int64_t filters_at, filters_size; /* bloom filters: a stream; 0 bytes: there is none */
+    int32_t n_filters;       /* -1: not read yet */
+    tl_bytes_view *filters;  /* BloomFilter messages */
+    tl_buf filter_bytes;     /* what they point into */
     tl_buf index;            /* what they point into */
     tl_buf scratch[3];
 };
@@ -161,5 +165,11 @@ tl_status tl_orc__column_stats(const tl_orc_meta *meta, const tl_orc_node *node,
 /** False only if no row can pass. `stats` holds a ColumnStatistics message for each column of the ROW (empty: unknown). */
 tl_status tl_orc__may_match(const tl_predicate *predicate, const tl_orc_meta *meta, const tl_orc_node *nodes, int32_t n,
                             const bool *is_used, const tl_bytes_view *stats, int64_t rows, bool *out, tl_error *err);
+
+/* ---- read_bloom.c ---- */
+
+/** False only if no row of a row group can pass, by the bloom filters of the open stripe. What is read of them lives in `arena`. */
+tl_status tl_orc__bloom_may_match(const tl_predicate *predicate, const tl_orc_file *file, tl_orc_node *nodes, int64_t group, int64_t n_groups,
+                                  tl_arena *arena, bool *out, tl_error *err);
 
 #endif

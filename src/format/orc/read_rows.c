@@ -93,6 +93,8 @@ static tl_status prune_groups(row_reader *r, tl_error *err)
         }
         int64_t rows = TL_MIN(r->stride, r->rows - g * r->stride);
         TL_TRY(tl_orc__may_match(r->predicate, &r->file.meta, r->cols, r->n_cols, r->is_used, r->stats, rows, &r->keeps[g], err));
+        if (r->keeps[g])
+            TL_TRY(tl_orc__bloom_may_match(r->predicate, &r->file, r->cols, g, r->n_groups, &r->stripe_arena, &r->keeps[g], err));
     }
     return TL_OK;
 }

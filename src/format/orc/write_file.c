@@ -15,6 +15,9 @@
 #define SOFTWARE "1.9.2"
 /** Words of a dictionary to the values they stand for, at most: the reference's default. */
 #define WORDS_THRESHOLD 0.8
+/** Yes in vain, as a share of values that a bloom filter is asked for: the reference's default, and what makes 36 KB of a row group. */
+#define BLOOM_FPP 0.01
+#define BLOOM_FPP_MIN 1e-6
 
 typedef struct orc_writer {
     tl_file_writer base;
@@ -415,12 +418,29 @@ static tl_status choose_words(orc_writer *w, const tl_options *options, tl_error
     return TL_OK;
 }
 
+/* Java: OrcConf BLOOM_FILTER_COLUMNS, BLOOM_FILTER_FPP. */
+static tl_status choose_blooms(orc_writer *w, const tl_options *options, tl_error *err)
+{
+    const char *names = options == NULL ? NULL : tl_options_get(options, "orc.bloom.filter.columns");
+    const char *share = options == NULL ? NULL : tl_options_get(options, "orc.bloom.filter.fpp");
+    double fpp = BLOOM_FPP;
+    if (share != NULL)
+        TL_TRY(tl_error_wrap(err, tl_parse_double(share, &fpp, err), "orc.bloom.filter.fpp"));
+    if (!(fpp >= BLOOM_FPP_MIN && fpp < 1))
+        return tl_error_set(err, TL_E_INVALID, "orc.bloom.filter.fpp is %s: it must lie between %g and 1", share, BLOOM_FPP_MIN);
+    for (int32_t i = 0; i < w->root.n_children; i++)
+        if (names_have(names, w->type->fields[i].name))
+            tl_orc__wnode_set_bloom(&w->root.children[i], fpp);
+    return TL_OK;
+}
+
 static tl_status open_writer(orc_writer *w, const tl_write_spec *spec, tl_error *err)
 {
     TL_TRY(choose_compression(w, spec, err));
     TL_TRY(read_options(w, spec->options, err));
     TL_TRY(init_columns(w, spec, err));
     TL_TRY(choose_words(w, spec->options, err));
+    TL_TRY(choose_blooms(w, spec->options, err));
     TL_TRY(tl_fs_create(w->fs, w->path, &w->file, err));
     w->created = true;
     return put(w, TL_ORC_MAGIC, TL_ORC_MAGIC_BYTES, err);

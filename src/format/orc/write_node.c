@@ -102,6 +102,8 @@ void tl_orc__wnode_deinit(tl_orc_wnode *node)
     tl_orc__bounds_deinit(&node->stripe);
     tl_orc__bounds_deinit(&node->file);
     tl_orc__words_deinit(&node->words);
+    tl_buf_deinit(&node->bloom);
+    tl_buf_deinit(&node->blooms);
     tl_buf_deinit(&node->groups);
     tl_buf_deinit(&node->group_stats);
     tl_buf_deinit(&node->scratch);
@@ -128,7 +130,7 @@ static int64_t floor_div(int64_t a, int64_t b)
     return a / b - (a % b < 0);
 }
 
-static void split_timestamp(const tl_column *col, int64_t i, int64_t *millis, int32_t *nanos)
+void tl_orc__split_timestamp(const tl_column *col, int64_t i, int64_t *millis, int32_t *nanos)
 {
     if (col->phys == TL_PHYS_TS96) {
         tl_ts96 v = tl_col_ts96(col, i);
@@ -148,7 +150,7 @@ static tl_status put_timestamp(tl_orc_wnode *node, const tl_column *col, int64_t
 {
     int64_t millis;
     int32_t nanos;
-    split_timestamp(col, i, &millis, &nanos);
+    tl_orc__split_timestamp(col, i, &millis, &nanos);
     tl_orc__bounds_timestamp(&node->group, millis, nanos);
     int64_t coded = (millis - floor_div(millis, 1000) * 1000) * 1000000 + nanos, zeros = 0;
     if (coded != 0 && coded % 100 == 0) {
@@ -244,6 +246,8 @@ static tl_status write_words(tl_orc_wnode *node, const tl_column *col, int64_t f
 
 tl_status tl_orc__wnode_write(tl_orc_wnode *node, const tl_column *col, int64_t from, int64_t n, tl_error *err)
 {
+    if (node->bloom_bytes > 0)
+        TL_TRY(tl_orc__bloom_rows(node, col, from, n, err));
     if (node->words.state != TL_ORC_WORDS_NONE)
         return write_words(node, col, from, n, err);
     int64_t run = from, to = from + n;
@@ -306,6 +310,8 @@ tl_status tl_orc__wnode_start_group(tl_orc_wnode *node, tl_error *err)
     group.n = value_positions(node, group.positions);
     if (tl_buf_append(&node->groups, &group, sizeof group) != TL_OK)
         return tl_nomem(err, "row group");
+    if (node->bloom_bytes > 0)
+        TL_TRY(tl_orc__bloom_start(node, err));
     for (int32_t i = 0; i < node->n_children; i++)
         TL_TRY(tl_orc__wnode_start_group(&node->children[i], err));
     return TL_OK;
@@ -330,6 +336,8 @@ tl_status tl_orc__wnode_end_group(tl_orc_wnode *node, tl_error *err)
         return tl_nomem(err, "statistics");
     group->stats_bytes = node->group_stats.len - group->stats_from;
     tl_orc__bounds_reset(&node->group);
+    if (node->bloom_bytes > 0)
+        TL_TRY(tl_orc__bloom_end(node, err));
     for (int32_t i = 0; i < node->n_children; i++)
         TL_TRY(tl_orc__wnode_end_group(&node->children[i], err));
     return TL_OK;
@@ -343,7 +351,7 @@ static int64_t out_bytes(const tl_orc_out *out)
 int64_t tl_orc__wnode_bytes(const tl_orc_wnode *node)
 {
     int64_t bytes = out_bytes(&node->present.octets.out) + out_bytes(&node->bits.octets.out) + out_bytes(&node->octets.out) +
-                    out_bytes(&node->ints.out) + out_bytes(&node->lengths.out) + out_bytes(&node->data) +
+                    out_bytes(&node->ints.out) + out_bytes(&node->lengths.out) + out_bytes(&node->data) + (int64_t)node->blooms.len +
                     8 * (node->ints.n + node->lengths.n) + (int64_t)(node->words.ids.len + node->words.dict.plain.len);
     for (int32_t i = 0; i < node->n_children; i++)
         bytes += tl_orc__wnode_bytes(&node->children[i]);
@@ -456,10 +464,21 @@ static tl_status put_entry(const tl_orc_wnode *node, const tl_orc_group *group, 
     return status;
 }
 
+static tl_status add_index(tl_orc_wnode *node, const tl_buf *index, tl_orc_stream_kind kind, tl_orc_stripe_out *out, tl_error *err)
+{
+    tl_orc_out packed = {.compressor = out->compressor};
+    tl_status status = tl_orc__out_put(&packed, index->data, index->len, err);
+    if (status == TL_OK)
+        status = tl_orc__out_flush(&packed, err);
+    if (status == TL_OK)
+        status = add_stream(out, /* is_index= */ true, kind, node->column, &packed.done, err);
+    tl_orc__out_deinit(&packed);
+    return status;
+}
+
 static tl_status end_index(tl_orc_wnode *node, tl_orc_stripe_out *out, tl_error *err)
 {
     tl_buf index = {0};
-    tl_orc_out packed = {.compressor = out->compressor};
     const tl_orc_group *groups = (const tl_orc_group *)(const void *)node->groups.data;
     tl_status status = TL_OK;
     for (size_t g = 0; g < node->groups.len / sizeof *groups && status == TL_OK; g++)
@@ -467,14 +486,11 @@ static tl_status end_index(tl_orc_wnode *node, tl_orc_stripe_out *out, tl_error 
     if (status != TL_OK)
         status = tl_nomem(err, "row index");
     if (status == TL_OK)
-        status = tl_orc__out_put(&packed, index.data, index.len, err);
-    if (status == TL_OK)
-        status = tl_orc__out_flush(&packed, err);
-    if (status == TL_OK)
-        status = add_stream(out, /* is_index= */ true, TL_ORC_ROW_INDEX, node->column, &packed.done, err);
+        status = add_index(node, &index, TL_ORC_ROW_INDEX, out, err);
+    if (status == TL_OK && node->bloom_bytes > 0)
+        status = add_index(node, &node->blooms, TL_ORC_BLOOM_FILTER_UTF8, out, err);
     tl_buf_deinit(&index);
-    tl_orc__out_deinit(&packed);
-    node->groups.len = node->group_stats.len = 0;
+    node->groups.len = node->group_stats.len = node->blooms.len = 0;
     return status;
 }
 

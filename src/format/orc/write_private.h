@@ -157,6 +157,10 @@ struct tl_orc_wnode {
     tl_orc_ints_out lengths;
     tl_orc_out data;
     tl_orc_words words; /* STRING, VARCHAR, CHAR */
+    size_t bloom_bytes; /* 0: no bloom filters */
+    uint32_t n_hashes;
+    tl_buf bloom;       /* bits of the row group */
+    tl_buf blooms;      /* BloomFilterIndex of the stripe */
     tl_buf groups; /* row groups of the stripe */
     tl_buf group_stats;
     tl_orc_bounds group, stripe, file;
@@ -176,6 +180,17 @@ tl_status tl_orc__wnode_end_group(tl_orc_wnode *node, tl_error *err);
 void tl_orc__wnode_restart_group(tl_orc_wnode *node);
 /** Bytes that the stripe holds. */
 int64_t tl_orc__wnode_bytes(const tl_orc_wnode *node);
+
+/** Splits a timestamp of any layout; nanoseconds of the millisecond. */
+void tl_orc__split_timestamp(const tl_column *col, int64_t i, int64_t *millis, int32_t *nanos);
+
+/* ---- write_bloom.c: for nodes whose bloom_bytes are not 0 ---- */
+
+/** The node and those below it get bloom filters that say yes in vain for this share of values; 0 < fpp < 1. */
+void tl_orc__wnode_set_bloom(tl_orc_wnode *node, double fpp);
+tl_status tl_orc__bloom_start(tl_orc_wnode *node, tl_error *err);
+tl_status tl_orc__bloom_rows(tl_orc_wnode *node, const tl_column *col, int64_t from, int64_t n, tl_error *err);
+tl_status tl_orc__bloom_end(tl_orc_wnode *node, tl_error *err);
 
 /** Where a stripe goes: index streams, data streams, and what the footers say of them. */
 typedef struct tl_orc_stripe_out {

@@ -195,22 +195,8 @@ static tl_status put_timestamps(const tl_orc_bounds *b, tl_buf *out)
 
 static tl_status put_wide(tl_buf *out, uint32_t field, tl_i128 v, int32_t scale)
 {
-    char digits[48], text[64];
-    int n = 0, at = 0;
-    unsigned __int128 u = v < 0 ? -(unsigned __int128)v : (unsigned __int128)v;
-    do
-        digits[n++] = (char)('0' + (int)(u % 10));
-    while ((u /= 10) != 0);
-    while (n <= scale)
-        digits[n++] = '0';
-    if (v < 0)
-        text[at++] = '-';
-    while (n > 0) {
-        text[at++] = digits[--n];
-        if (n == scale && n > 0)
-            text[at++] = '.';
-    }
-    return tl_orc__put_bytes(out, field, text, (size_t)at);
+    char text[TL_ORC_DECIMAL_TEXT_MAX];
+    return tl_orc__put_bytes(out, field, text, tl_orc__decimal_text(v, scale, /* is_short= */ false, text));
 }
 
 static tl_status put_decimals(const tl_orc_bounds *b, int32_t scale, tl_buf *out)

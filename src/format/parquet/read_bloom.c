@@ -127,26 +127,32 @@ static tl_status filter_has(tl_pq_file *file, const bloom *filter, tl_bytes_view
 
 /* ---- predicate ---- */
 
-static tl_status leaf_may_match(const tl_pq_pruner *pruner, int32_t group, const tl_predicate *pred, bool *out, tl_error *err)
+typedef struct question {
+    const tl_pq_pruner *pruner;
+    int32_t group;
+} question;
+
+static tl_status leaf_may_match(void *arg, const tl_predicate *leaf, bool *out, tl_error *err)
 {
-    const tl_pq_node *node = pruner->nodes[pred->column];
+    const question *q = arg;
+    const tl_pq_node *node = q->pruner->nodes[leaf->column];
     *out = true;
-    if (node == NULL || pred->literals == NULL)
+    if (node == NULL)
         return TL_OK;
     bloom filter;
-    const tl_pq_column_chunk *chunk = &pruner->file->meta.row_groups[group].columns[node->leaf];
-    TL_TRY(open_filter(pruner->file, &chunk->meta, &filter, err));
+    const tl_pq_column_chunk *chunk = &q->pruner->file->meta.row_groups[q->group].columns[node->leaf];
+    TL_TRY(open_filter(q->pruner->file, &chunk->meta, &filter, err));
     if (filter.blocks == 0)
         return TL_OK;
-    for (int64_t i = 0; i < pred->literals->length; i++) {
+    for (int64_t i = 0; i < leaf->literals->length; i++) {
         uint8_t buf[16];
         tl_bytes_view value;
-        if (tl_col_is_null(pred->literals, i))
+        if (tl_col_is_null(leaf->literals, i))
             continue; /* equal to nothing */
-        if (!stored_literal(pruner, pred->column, pred->literals, i, buf, &value))
+        if (!stored_literal(q->pruner, leaf->column, leaf->literals, i, buf, &value))
             return TL_OK;
         bool has;
-        TL_TRY(filter_has(pruner->file, &filter, value, &has, err));
+        TL_TRY(filter_has(q->pruner->file, &filter, value, &has, err));
         if (has)
             return TL_OK;
     }
@@ -154,23 +160,8 @@ static tl_status leaf_may_match(const tl_pq_pruner *pruner, int32_t group, const
     return TL_OK;
 }
 
-static tl_status may_match(const tl_pq_pruner *pruner, int32_t group, const tl_predicate *pred, bool *out, tl_error *err)
-{
-    *out = true;
-    if (pred->op == TL_PRED_EQ || pred->op == TL_PRED_IN)
-        return leaf_may_match(pruner, group, pred, out, err);
-    if (pred->op != TL_PRED_AND && pred->op != TL_PRED_OR)
-        return TL_OK;
-    bool stop_at = pred->op == TL_PRED_OR; /* one yes is enough for OR, one no for AND */
-    for (int32_t i = 0; i < pred->n_children; i++) {
-        TL_TRY(may_match(pruner, group, pred->children[i], out, err));
-        if (*out == stop_at)
-            return TL_OK;
-    }
-    return TL_OK;
-}
-
 tl_status tl_pq__bloom_may_match(const tl_pq_pruner *pruner, int32_t group, bool *out, tl_error *err)
 {
-    return may_match(pruner, group, pruner->predicate, out, err);
+    question q = {pruner, group};
+    return tl_predicate_may_equal(pruner->predicate, leaf_may_match, &q, out, err);
 }
