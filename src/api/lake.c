@@ -159,7 +159,7 @@ tl_status tidelake_drop_table(tidelake_lake *lake, const char *name, int if_exis
     TL_CLEANUP(tl_freep) char *db = NULL;
     TL_CLEANUP(tl_freep) char *table = NULL;
     TL_TRY(tl_api__split_name(name, &db, &table, err));
-    return tl_catalog_drop_table(lake->catalog, db, table, if_exists != 0, err);
+    return tl_table_drop(lake->catalog, db, table, if_exists != 0, err);
 }
 
 tl_status tidelake_table_open(tidelake_lake *lake, const char *name, const tidelake_option *options, size_t n,

@@ -442,7 +442,7 @@ static tl_status create_in_lake(tl_binder *b, const tl_sql_catalog *catalog, con
     if (*existed && !if_not_exists && (ast->flags & AST_F_REPLACE) == 0)
         return BIND_ERROR(b, ast, "Table (or view) %s.%s already exists in Catalog %s.", path->db, path->name, path->catalog);
     if (*existed && (ast->flags & AST_F_REPLACE) != 0) {
-        TL_TRY(tl_catalog_drop_table(catalog->lake, path->db, path->name, true, b->err));
+        TL_TRY(tl_table_drop(catalog->lake, path->db, path->name, true, b->err));
         *existed = false;
     }
     if (*existed)
@@ -625,7 +625,7 @@ static tl_status drop_table(tl_binder *b, const tl_ast *ast)
         return TL_OK;
     }
     if (catalog->lake != NULL && !is_view && !temporary) {
-        tl_status status = tl_catalog_drop_table(catalog->lake, path.db, path.name, if_exists, b->err);
+        tl_status status = tl_table_drop(catalog->lake, path.db, path.name, if_exists, b->err);
         return tl_error_wrap(b->err, status, "line %d:%d", (int)ast->line, (int)ast->position);
     }
     if (if_exists)

@@ -121,6 +121,7 @@ static tl_status new_schema(tl_altering *a, const tl_alter *changes, size_t n, t
     a->fresh->id = a->old->id + 1;
     a->fresh->time_ms = tl_clock_now_ms(tl_clock_system());
     TL_TRY(tl_table__normalize(a->fresh, err));
+    TL_TRY(tl_table__check_formats(a->fresh, err));
     return tl_table__validate(a->fresh, err);
 }
 

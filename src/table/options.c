@@ -22,7 +22,7 @@ static const tl_option_def options[] = {
     {"bucket-key", "string", NULL, E, "Columns that decide the bucket; the primary key without partition columns if unset.", true, NULL},
     {"bucket-append-ordered", "boolean", "true", E, "Keep the order of rows inside a bucket of an append table.", false, NULL},
     {"bucket-function.type", "enum", "default", E, "How a bucket is computed: default, mod or hive.", true, NULL},
-    {"data-file.external-paths", "string", NULL, E, "Folders outside the table for new data files, `file:/…`. Cleaning of orphans and dropping the table leave them alone.", false, NULL},
+    {"data-file.external-paths", "string", NULL, E, "Folders outside the table for new data files, `file:/…`. Dropping the table removes its files there; cleaning of orphans goes there unless another table of the catalog does.", false, NULL},
     {"data-file.external-paths.strategy", "enum", "none", E, "How an external folder is chosen.", false, NULL},
     {"data-file.external-paths.specific-fs", "string", NULL, E, "File system scheme for the strategy specific-fs.", false, NULL},
     {"data-file.external-paths.weights", "string", NULL, E, "Weights of external folders for the strategy weight-robin.", false, NULL},

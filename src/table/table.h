@@ -425,6 +425,11 @@ typedef struct tl_orphan {
 } tl_orphan;
 /** Those that are older (a writer may be about to commit younger ones), by path. TL_E_…: what is in use cannot be told. */
 tl_status tl_table_find_orphans(tl_table *table, int64_t older_than_ms, tl_orphan **out, size_t *n, tl_error *err);
+/**
+ * Drop a table with its data, and of what lies in folders outside of it (`data-file.external-paths`) the files that any of its manifests
+ * names. What of that cannot be told or removed stays, with a warning. Open handles see the table go.
+ */
+tl_status tl_table_drop(tl_catalog *catalog, const char *db, const char *name, bool if_exists, tl_error *err);
 /** Removes them; the list tells which they were. */
 tl_status tl_table_remove_orphans(tl_table *table, int64_t older_than_ms, tl_orphan **out, size_t *n, tl_error *err);
 void tl_orphans_free(tl_orphan *orphans, size_t n);

@@ -139,6 +139,8 @@ tl_status tl_table__option_int(const tl_options *opts, const char *key, int64_t 
 
 /** Everything that the reference's SchemaValidation refuses, in its words. */
 tl_status tl_table__validate(const tl_table_schema *schema, tl_error *err);
+/** TL_E_UNSUPPORTED: formats that new tables cannot have (tables of others that have them may be opened). */
+tl_status tl_table__check_formats(const tl_table_schema *schema, tl_error *err);
 /** Sets scan.mode as the scan options imply (Java: CoreOptions.setDefaultValues). */
 tl_status tl_table__default_scan_mode(tl_options *opts, tl_error *err);
 /** Checks of SchemaManager.checkAlterTableOption / checkResetTableOption; `value` NULL: reset. */
