@@ -251,6 +251,10 @@ static tl_status check_creatable(const tl_table_schema *schema, const char *name
         return tl_error_set(err, TL_E_INVALID, "table '%s': option 'branch' is for a command or a query, a table cannot keep it", name);
     if (schema->row_type->n_fields == 0)
         return tl_error_set(err, TL_E_INVALID, "table '%s' has no columns", name);
+    for (int32_t i = 0; i < schema->row_type->n_fields; i++) {
+        const tl_field *f = &schema->row_type->fields[i];
+        TL_TRY(tl_error_wrap(err, tl_table__validate_default(f->type, f->default_value, err), "column '%s'", f->name));
+    }
     return TL_OK;
 }
 

@@ -164,7 +164,8 @@ tl_status tl_table__validate_default(const tl_type *type, const char *text, tl_e
     if (text == NULL)
         return TL_OK;
     tl_column *col = NULL;
-    tl_status status = tl_table__default_column(type, text, &col, NULL);
+    tl_error cause;
+    tl_status status = tl_table__default_column(type, text, &col, &cause);
     tl_column_unref(col);
     if (status == TL_OK)
         return TL_OK;
@@ -172,7 +173,8 @@ tl_status tl_table__validate_default(const tl_type *type, const char *text, tl_e
         return tl_nomem(err, "default value");
     tl_buf name = {0};
     (void)tl_type_format(type, &name); /* only a message */
-    status = tl_error_set(err, TL_E_INVALID, "Unsupported default value `%s` for type %.*s", text, (int)name.len, (const char *)name.data);
+    status = tl_error_set(err, TL_E_INVALID, "Unsupported default value `%s` for type %.*s: %s", text, (int)name.len, (const char *)name.data,
+                          cause.message);
     tl_buf_deinit(&name);
     return status;
 }

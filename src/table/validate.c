@@ -456,8 +456,19 @@ static tl_status check_avro(const tl_type *type, tl_error *err)
     if ((type->kind == TL_TIMESTAMP || type->kind == TL_TIMESTAMP_LTZ) && type->precision > 6)
         return FAIL("Avro does not support %s type with precision: %d, it only supports precision less than 6.",
                     type->kind == TL_TIMESTAMP ? "TIMESTAMP" : "TIMESTAMP_WITH_LOCAL_TIME_ZONE", type->precision);
+    if (type->kind == TL_VARIANT)
+        return FAIL("Unsupported to derive Schema for type: VARIANT");
     for (int32_t i = 0; i < type->n_fields; i++)
         TL_TRY(check_avro(type->fields[i].type, err)); /* types have a depth limit of their own */
+    return TL_OK;
+}
+
+static tl_status check_orc(const tl_type *type, tl_error *err)
+{
+    if (type->kind == TL_VARIANT)
+        return FAIL("Unsupported type: VARIANT (in ORC files; Parquet files hold it)");
+    for (int32_t i = 0; i < type->n_fields; i++)
+        TL_TRY(check_orc(type->fields[i].type, err));
     return TL_OK;
 }
 
@@ -476,6 +487,8 @@ static tl_status check_format(const validation *v, tl_error *err)
         return tl_lines_check_type(&tl_format_json, v->row, err);
     if (strcasecmp(format, "text") == 0)
         return tl_lines_check_type(&tl_format_text, v->row, err);
+    if (strcasecmp(format, "orc") == 0)
+        return check_orc(v->row, err);
     return strcasecmp(format, "avro") == 0 ? check_avro(v->row, err) : TL_OK;
 }
 
@@ -648,9 +661,9 @@ tl_status tl_table__validate(const tl_table_schema *schema, tl_error *err)
     TL_TRY(check_sequence_field(v, err));
     TL_TRY(check_merge(v, err));
     TL_TRY(check_changelog(v, err));
-    int64_t min = 0, max = 0, ignored;
+    int64_t min = 0, max = 0;
     TL_TRY(check_retention(v, "snapshot", 10, INT32_MAX, &min, &max, err));
-    TL_TRY(check_retention(v, "changelog", min, max, &ignored, &ignored, err));
+    TL_TRY(check_retention(v, "changelog", min, max, &min, &max, err));
     TL_TRY(check_format(v, err));
     TL_TRY(check_names(v, err));
     return check_features(v, err);
