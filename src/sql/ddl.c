@@ -407,6 +407,35 @@ static tl_status store_definitions(tl_binder *b, const definition *d, const tl_p
     return tl_sql__watermark_options(b, d->options, d->watermark_column, d->watermark, shape->type->fields[column].type);
 }
 
+/* Whether the option 'blob-field' names a column. SQL has no type for blobs: they are declared as BYTES, as in Flink. */
+static bool is_blob_field(const definition *d, const char *name)
+{
+    const char *list = tl_options_get(d->options, "blob-field");
+    for (const char *at = list; at != NULL && *at != '\0';) {
+        size_t n = strcspn(at, ","), from = strspn(at, " "), to = n;
+        while (to > from && at[to - 1] == ' ')
+            to--;
+        if (to > from && to - from == strlen(name) && strncmp(at + from, name, to - from) == 0)
+            return true;
+        at += n + (at[n] == ',');
+    }
+    return false;
+}
+
+/* Type of a stored column of a lake table (Java: FlinkCatalog#fromCatalogTable of its Flink module). */
+static tl_status stored_type(tl_binder *b, const definition *d, const tl_sql_column *c, const tl_ast *ast, const tl_type **out)
+{
+    *out = c->type;
+    if (!is_blob_field(d, c->name) || c->type->kind == TL_BLOB)
+        return TL_OK;
+    if (tl_options_get(d->options, "data-evolution.enabled") == NULL)
+        return BIND_ERROR(b, ast, "When setting 'blob-field', you must also set 'data-evolution.enabled'");
+    if (!tl_sql__is_binary(c->type))
+        return BIND_ERROR(b, ast, "column '%s' of 'blob-field' is %s: expected BINARY or VARBINARY", c->name, tl_bind__type_text(b, c->type));
+    TL_TRY(tl_type_create(TL_BLOB, /* nullable= */ true, 0, 0, out, b->err));
+    return tl_sql__own_type(b->stmt, *out, b->err);
+}
+
 static tl_status create_in_lake(tl_binder *b, const tl_sql_catalog *catalog, const tl_sql_path *path, const definition *d, const tl_ast *ast, bool *existed)
 {
     const char *connector = tl_options_get(d->options, "connector");
@@ -421,8 +450,10 @@ static tl_status create_in_lake(tl_binder *b, const tl_sql_catalog *catalog, con
         const tl_sql_column *c = &d->columns[i];
         if (c->metadata != NULL)
             return BIND_ERROR(b, ast, "column '%s': a lake table has no metadata columns", c->name);
-        if (c->computed == NULL)
-            fields[n++] = (tl_field){.name = (char *)(uintptr_t)c->name, .id = -1, .type = c->type, .description = (char *)(uintptr_t)c->comment};
+        if (c->computed != NULL)
+            continue;
+        fields[n] = (tl_field){.name = (char *)(uintptr_t)c->name, .id = -1, .description = (char *)(uintptr_t)c->comment};
+        TL_TRY(stored_type(b, d, c, ast, &fields[n++].type));
     }
     const tl_type *row;
     TL_TRY(tl_type_create_row(/* nullable= */ false, fields, n, &row, b->err));

@@ -290,7 +290,7 @@ static const tl_option_def options[] = {
     {"format-table.partition-path-only-value", "boolean", "false", E, "Partition folders of format tables are values only.", false, NULL},
     {"format-table.file.compression", "string", NULL, E, "Compression of new files of format tables; `file.compression` goes before it. Without both: snappy (parquet), zstd (orc), none.", false, NULL},
     {"format-table.commit-hive-sync-url", "string", NULL, N, "Metastore told of format table commits.", false, NULL},
-    {"blob-field", "string", NULL, R, "Columns that are blobs.", false, NULL},
+    {"blob-field", "string", NULL, E, "BYTES columns that CREATE TABLE makes blobs, comma-separated.", false, NULL},
     {"blob-descriptor-field", "string", NULL, R, "Blob columns stored as descriptors.", true, "blob.stored-descriptor-fields"},
     {"blob-as-descriptor", "boolean", "false", R, "Read blobs as descriptors.", false, NULL},
     {"blob-external-storage-path", "string", NULL, R, "Folder of external blobs.", true, NULL},

@@ -102,7 +102,8 @@ static tl_status from_json(const tl_json *json, int depth, const tl_type **out, 
     if (starts_with(name->text, "ROW"))
         return row_from_json(json, depth + 1, nullable, out, err);
     if (starts_with(name->text, "VECTOR"))
-        return tl_error_set(err, TL_E_UNSUPPORTED, "type VECTOR is not supported");
+        return tl_error_set(err, TL_E_UNSUPPORTED, "type VECTOR is not supported: the reference keeps it in files of its Lance module ('vector.file.format' = 'lance'), or as a list in Avro and JSON files; "
+                                  "declare an ARRAY<FLOAT>");
     return tl_error_set(err, TL_E_INVALID, "unknown nested type '%.*s'", (int)TL_MIN(name->text.len, 100),
                         (const char *)name->text.data);
 }

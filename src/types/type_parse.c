@@ -349,7 +349,8 @@ static tl_status parse_by_keyword(parser *p, const tl_type **out)
         return parse_scalar(p, k, out);
     }
     if (word_is(word, "VECTOR"))
-        return tl_error_set(p->err, TL_E_UNSUPPORTED, "type VECTOR is not supported");
+        return tl_error_set(p->err, TL_E_UNSUPPORTED, "type VECTOR is not supported: the reference keeps it in files of its Lance module ('vector.file.format' = 'lance'), or as a list in Avro and JSON files; "
+                                  "declare an ARRAY<FLOAT>");
     return fail(p, word.len == 0 ? "type expected" : "unknown type");
 }
 
