@@ -96,6 +96,36 @@ static tl_status take_back(const forward *f, tl_error *err)
     return status;
 }
 
+/* Whether the branch has a tag of this name that is the same to the byte, as it has the one that it was made from. */
+static tl_status is_tag_of_both(const forward *f, const char *name, bool *out, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) char *theirs = tl_paths_tag(&f->from, name);
+    TL_CLEANUP(tl_freep) char *ours = tl_paths_tag(&f->table->paths, name);
+    *out = false;
+    for (size_t i = 0; i < f->n_tags && !*out; i++)
+        *out = strcmp(f->tags[i], name) == 0;
+    if (theirs == NULL || ours == NULL)
+        return tl_nomem(err, "path");
+    if (!*out)
+        return TL_OK;
+    tl_bytes a = {0}, b = {0};
+    tl_status status = tl_fs_read_all(f->table->fs, theirs, METADATA_BYTES_MAX, &a, err);
+    if (status == TL_OK)
+        status = tl_fs_read_all(f->table->fs, ours, METADATA_BYTES_MAX, &b, err);
+    *out = status == TL_OK && tl_bytes_equal(tl_bytes_view_of(a), tl_bytes_view_of(b));
+    tl_bytes_deinit(&a);
+    tl_bytes_deinit(&b);
+    return status;
+}
+
+/* A tag that comes back as it was does not go at all: after a crash in between, nothing would keep its rows from an expiry. */
+static tl_status remove_tag(const forward *f, const char *name, tl_error *err)
+{
+    bool stays;
+    TL_TRY(is_tag_of_both(f, name, &stays, err));
+    return stays ? TL_OK : remove_file(f->table->fs, tl_paths_tag(&f->table->paths, name), err);
+}
+
 static tl_status remove_tags(const forward *f, tl_error *err)
 {
     tl_table *table = f->table;
@@ -105,7 +135,7 @@ static tl_status remove_tags(const forward *f, tl_error *err)
     tl_status status = TL_OK;
     for (size_t i = 0; i < n; i++) {
         for (size_t t = 0; tags[i].snap->id >= f->snapshots[0] && t < tags[i].n_names && status == TL_OK; t++)
-            status = remove_file(table->fs, tl_paths_tag(&table->paths, tags[i].names[t]), err);
+            status = remove_tag(f, tags[i].names[t], err);
     }
     tl_tags__free(tags, n);
     return status;

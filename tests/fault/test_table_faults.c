@@ -15,26 +15,13 @@
  * TL_FAULT_SAMPLES: allocations to try in each step, spread evenly (default 60; 0: every one). Under a sanitizer the calls of the
  * file system are sampled in the same way (default 15).
  */
-#include "support/copy_fs.h"
+#include "support/faults.h"
 #include "support/lake_model.h"
-
-#include <time.h>
-
-#include <xxhash.h>
 
 #include "base/log.h"
 #include "io/memory.h"
 
 #define SNAPSHOTS_MAX 64
-
-/* In place of the C library's: there is nobody here to wait for, and waiting (for a hint that a power cut emptied) took 4/5 of the time. */
-int nanosleep(const struct timespec *wanted, struct timespec *left)
-{
-    (void)wanted;
-    if (left != NULL)
-        *left = (struct timespec){0};
-    return 0;
-}
 
 typedef enum step_kind {
     STEP_CREATE,
@@ -205,57 +192,6 @@ static rows model_after(const world *w)
 static tl_fs *copy_of(tl_fs *fs)
 {
     return copy_to_memory(fs, "/lake");
-}
-
-/* A number that tells two states apart: paths and contents, in whatever order. Empty folders do not count. */
-static uint64_t fingerprint(tl_fs *fs, const char *dir)
-{
-    tl_error err;
-    tl_dir_entry *entries = NULL;
-    size_t n = 0;
-    uint64_t sum = 0;
-    assert_ok(tl_fs_list(fs, dir, &entries, &n, &err), &err);
-    for (size_t i = 0; i < n; i++) {
-        char *path = tl_path_join(dir, entries[i].name);
-        assert_non_null(path);
-        if (entries[i].stat.is_dir) {
-            sum += fingerprint(fs, path);
-        } else {
-            tl_bytes bytes = {0};
-            assert_ok(tl_fs_read_all(fs, path, INT64_C(1) << 30, &bytes, &err), &err);
-            sum += XXH3_64bits_withSeed(bytes.data, bytes.len, XXH3_64bits(path, strlen(path)));
-            tl_bytes_deinit(&bytes);
-        }
-        tl_free(path);
-    }
-    tl_dir_free(entries, n);
-    return sum;
-}
-
-/* Every file of the one is in the other, unchanged; hints may change. */
-static void assert_nothing_lost(tl_fs *before, tl_fs *after, const char *dir, const char *where)
-{
-    tl_error err;
-    tl_dir_entry *entries = NULL;
-    size_t n = 0;
-    assert_ok(tl_fs_list(before, dir, &entries, &n, &err), &err);
-    for (size_t i = 0; i < n; i++) {
-        char *path = tl_path_join(dir, entries[i].name);
-        tl_bytes old = {0}, now = {0};
-        assert_non_null(path);
-        if (entries[i].stat.is_dir) {
-            assert_nothing_lost(before, after, path, where);
-        } else if (strcmp(entries[i].name, "LATEST") != 0 && strcmp(entries[i].name, "EARLIEST") != 0) {
-            assert_ok(tl_fs_read_all(before, path, INT64_C(1) << 30, &old, &err), &err);
-            if (tl_fs_read_all(after, path, INT64_C(1) << 30, &now, &err) != TL_OK ||
-                !tl_bytes_equal(tl_bytes_view_of(old), tl_bytes_view_of(now)))
-                fail_msg("%s: '%s' is gone or different", where, path);
-        }
-        tl_bytes_deinit(&old);
-        tl_bytes_deinit(&now);
-        tl_free(path);
-    }
-    tl_dir_free(entries, n);
 }
 
 /* ---- what must be true after a fault, and after the step succeeded ---- */
@@ -499,22 +435,6 @@ typedef struct tally {
 static const char *const step_names[] = {"create",   "write",  "tag",         "branch",  "compact",
                                          "rollback", "expire", "drop branch", "drop tag"};
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SLOW true
-#elif defined(__has_feature)
-#define SLOW (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-#else
-#define SLOW false
-#endif
-
-/* Distance between the numbers that are tried, of `total`. */
-static uint64_t stride_of(uint64_t total)
-{
-    const char *text = getenv("TL_FAULT_SAMPLES");
-    uint64_t limit = text != NULL ? strtoull(text, NULL, 10) : SLOW ? 15 : 60;
-    return limit == 0 || total < limit ? 1 : total / limit;
-}
-
 /* Calls that the step makes without a fault. */
 static uint64_t count_calls(const world *w)
 {
@@ -531,7 +451,7 @@ static uint64_t count_calls(const world *w)
 static void calls_fail(world *w, tl_fault_kind fault, const char *fault_name, tally *t)
 {
     uint64_t before = fingerprint(w->fs, "/lake");
-    uint64_t stride = SLOW ? stride_of(count_calls(w)) : 1;
+    uint64_t stride = SLOW ? fault_stride(count_calls(w), 60, 15) : 1;
     tl_fs *copy = copy_of(w->fs);
     for (uint64_t at = 1 + (uint64_t)w->step % stride;; at += stride) {
         tl_error err = {TL_OK, 0, ""};
@@ -568,7 +488,7 @@ static void allocations_fail(world *w, tally *t)
     uint64_t total = tl_alloc_count();
     tl_alloc_fail_at(0);
     assert_true(total > 20);
-    uint64_t stride = stride_of(total);
+    uint64_t stride = fault_stride(total, 60, 15);
     tl_fs_unref(copy);
     copy = copy_of(w->fs);
     for (uint64_t at = 1 + (uint64_t)w->step % stride; at <= total; at += stride) {
