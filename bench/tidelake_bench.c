@@ -4,6 +4,7 @@
  *   tidelake bench upsert|compact|scan|changelog|small|lookup|first|decode KEY=VALUE…
  *
  * Keys: data (record file), wh (warehouse), table (in database b), kind (orders, wide), pk (true, false), commits, threads,
+ * each (true: every one of the threads reads splits and consumes them itself, as operators of an engine do, and as the Java program does),
  * opts (table options: a=b;c=d), cols (all, 3, pred; city, note: a filter on that column, the note of a row of data), skip (commits
  * that the table of `small` has already), what (row, count), n, keys, batch, passes (cold, warm), tier and memory_mb (of look-ups),
  * wait (all: every commit of `upsert` waits for its compactions; else the last), w and variant (printed), reps. For each repetition
@@ -11,6 +12,8 @@
  * and waits for none.
  */
 #include <ftw.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -282,6 +285,60 @@ static void drain(tidelake_rows *rows, sums *s)
     tidelake_rows_free(rows);
 }
 
+/* ---- threads that read and consume splits each for itself ---- */
+
+typedef struct shared_scan {
+    tidelake_table *table;
+    const tidelake_read_options *options;
+    const tidelake_bytes *splits;
+    size_t n;
+    atomic_size_t next;
+} shared_scan;
+
+typedef struct reading_thread {
+    shared_scan *scan;
+    sums sums;
+    pthread_t thread;
+} reading_thread;
+
+static void *read_splits(void *of)
+{
+    reading_thread *t = of;
+    for (size_t i; (i = atomic_fetch_add(&t->scan->next, 1)) < t->scan->n;) {
+        tidelake_rows *rows;
+        check(tidelake_read_split(t->scan->table, t->scan->splits[i], t->scan->options, &rows, &err));
+        drain(rows, &t->sums);
+    }
+    return NULL;
+}
+
+static void drain_each(tidelake_table *table, const tidelake_read_options *options, sums *s)
+{
+    reading_thread threads[64] = {0};
+    int n = options->threads < 64 ? options->threads : 64;
+    tidelake_bytes *splits;
+    tidelake_read_options of_split = *options;
+    of_split.threads = 1;
+    shared_scan scan = {.table = table, .options = &of_split};
+    check(tidelake_plan(table, options, &splits, &scan.n, &err));
+    scan.splits = splits;
+    for (int i = 0; i < n; i++) {
+        threads[i].scan = &scan;
+        if (i > 0 && pthread_create(&threads[i].thread, NULL, read_splits, &threads[i]) != 0)
+            exit(1);
+    }
+    read_splits(&threads[0]);
+    for (int i = 0; i < n; i++) {
+        if (i > 0)
+            pthread_join(threads[i].thread, NULL);
+        s->rows += threads[i].sums.rows;
+        s->id += threads[i].sums.id;
+        s->amount += threads[i].sums.amount;
+        s->rest += threads[i].sums.rest;
+    }
+    tidelake_free(splits);
+}
+
 static const char *const three_columns[] = {"order_id", "city", "amount"};
 
 /* The note of one row of the input; Bench.java has the same row. */
@@ -321,8 +378,12 @@ static void scan(void)
         tidelake_io_count(&before);
         measure start = measure_start();
         check(tidelake_table_open(lake, table_name(""), NULL, 0, &table, &err));
-        check(tidelake_read(table, &options, &rows, &err));
-        drain(rows, &s);
+        if (strcmp(arg("each", "false"), "true") == 0) {
+            drain_each(table, &options, &s);
+        } else {
+            check(tidelake_read(table, &options, &rows, &err));
+            drain(rows, &s);
+        }
         tidelake_table_close(table);
         tidelake_io_count(&after);
         measure_done(&start, arg("w", "W3"), variant, rep,

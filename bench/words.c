@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-tl_error err;
+_Thread_local tl_error err;
 static const char *name;
 static char **words;
 

@@ -6,8 +6,8 @@
 
 #include <tidelake/tidelake.h>
 
-/** The error of the last call: hand it to every call, and the call's status to check(). */
-extern tl_error err;
+/** The error of a thread's last call: hand it to every call, and the call's status to check(). */
+extern _Thread_local tl_error err;
 
 /** `all` ends with NULL and stays the caller's; `program` begins messages. */
 void words_init(const char *program, char **all);

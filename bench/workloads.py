@@ -28,7 +28,8 @@ def jobs(size, inputs):
     for t, when in (("w1wo", "merge on read"), ("w1wo_c", "compacted")):
         for cols, name in (("all", "all columns"), ("3", "3 columns"), ("pred", "predicate")):
             add("W3", "%s, %s" % (when, name), "scan", "table=" + t, "cols=" + cols, check=live if cols == "all" else {})
-        add("W3", "%s, all columns, 2 threads" % when, "scan", "table=" + t, "cols=all", "threads=2", check=live)
+        add("W3", "%s, all columns, 2 threads" % when, "scan", "table=" + t, "cols=all", "threads=2", "each=true", check=live)
+        add("W3", "%s, all columns, 2 threads, one consumer" % when, "scan", "table=" + t, "cols=all", "threads=2", check=live)
     for passes in ("cold", "warm"):
         lookup = ("lookup", "table=w1wo_c", "keys=%d" % size.keys, "passes=" + passes)
         add("W4", "look-ups one by one, %s, all columns" % passes, *lookup, check={})

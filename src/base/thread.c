@@ -8,6 +8,7 @@
 #include "base/thread.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/random.h>
 #include <time.h>
@@ -31,6 +32,8 @@ struct tl_pool {
     int running_max; /* as many as the pool is to have */
     int n_threads;
     pthread_t *threads;
+    tl_pool *whole;   /* a share of that pool, with nothing of the above; NULL: a pool */
+    atomic_int spare; /* threads of a share */
 };
 
 struct tl_task_group {
@@ -125,10 +128,30 @@ tl_status tl_pool_create(int threads, tl_pool **out, tl_error *err)
     return TL_OK;
 }
 
+tl_status tl_pool_share(tl_pool *pool, tl_pool **out, tl_error *err)
+{
+    tl_pool *share = tl_calloc(1, sizeof *share);
+    if (share == NULL)
+        return tl_nomem(err, "thread pool");
+    share->whole = pool;
+    atomic_init(&share->spare, 1);
+    *out = share;
+    return TL_OK;
+}
+
+void tl_pool_share_set(tl_pool *share, int threads)
+{
+    atomic_store_explicit(&share->spare, threads, memory_order_relaxed);
+}
+
 void tl_pool_free(tl_pool *pool)
 {
     if (pool == NULL)
         return;
+    if (pool->whole != NULL) {
+        tl_free(pool);
+        return;
+    }
     pthread_mutex_lock(&pool->lock);
     pool->stop = true;
     pthread_cond_broadcast(&pool->work);
@@ -144,7 +167,9 @@ void tl_pool_free(tl_pool *pool)
 
 int tl_pool_threads(const tl_pool *pool)
 {
-    return pool == NULL ? 1 : pool->n_threads;
+    if (pool == NULL)
+        return 1;
+    return pool->whole == NULL ? pool->n_threads : atomic_load_explicit(&pool->spare, memory_order_relaxed);
 }
 
 tl_status tl_task_group_create(tl_pool *pool, tl_task_group **out, tl_error *err)
@@ -152,6 +177,8 @@ tl_status tl_task_group_create(tl_pool *pool, tl_task_group **out, tl_error *err
     tl_task_group *group = tl_calloc(1, sizeof *group);
     if (group == NULL)
         return tl_nomem(err, "task group");
+    if (pool != NULL && pool->whole != NULL)
+        pool = tl_pool_threads(pool) > 1 ? pool->whole : NULL;
     group->pool = pool;
     *out = group;
     return TL_OK;

@@ -16,6 +16,10 @@ typedef struct tl_task_group tl_task_group; /* joins several tasks; the first fa
 tl_status tl_pool_create(int threads, tl_pool **out, tl_error *err);
 void tl_pool_free(tl_pool *pool); /* waits for queued tasks */
 int tl_pool_threads(const tl_pool *pool);
+/** A pool of as many threads as `pool` can spare at present: one in the beginning, and what tl_pool_share_set() says from then on. Where that is
+    one, groups run in the calling thread. Its threads are those of `pool`, which outlives it. */
+tl_status tl_pool_share(tl_pool *pool, tl_pool **out, tl_error *err);
+void tl_pool_share_set(tl_pool *share, int threads); /* from any thread */
 
 /** A group runs its tasks on the pool (pool == NULL: in the calling thread, at once). */
 tl_status tl_task_group_create(tl_pool *pool, tl_task_group **out, tl_error *err);

@@ -162,7 +162,7 @@ static tl_status open_file(const tl_table *table, const tl_data_file *file, cons
                          .exact = true,
                          .file_type = table->folder->file_type,
                          .options = &table->schema->options,
-                         .pool = spec->by_column ? spec->pool : NULL};
+                         .pool = spec->by_column};
     tl_status status = table->folder->format->open(table->fs, file->external_path, file->bytes, &read, &r->file, err);
     bool ignored = (status == TL_E_NOT_FOUND && config->ignore_lost_files) || (status == TL_E_CORRUPT && config->ignore_corrupt_files);
     return ignored ? TL_OK : tl_error_wrap(err, status, "'%s'", file->external_path);

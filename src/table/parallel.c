@@ -3,11 +3,16 @@
  *
  * A slot is one split being read, with a short queue of batches. A task reads into a slot until the queue is full, the split ends or
  * others may want the thread; it never waits. The consumer takes what is there and has slots filled again long before they are empty;
- * only if nothing is there and nobody reads, it reads a batch itself: a pool that is busy elsewhere (or whose only thread is the
+ * if nothing is there, it reads the next batch of a split of its own: a pool that is busy elsewhere (or whose only thread is the
  * consumer's) cannot stop it, and threads do not come to a halt behind full queues while it reads.
+ *
+ * So the consumer is one of the threads, and there is a task less than threads. What it reads itself is consumed where it was made:
+ * every cache line that goes to another processor costs its way there, and more when its memory is written again over here. A consumer
+ * that has too much to do to read gives its split to a thread that has nothing to do.
  *
  * As many splits are under way as there are threads, and a thread that has read one to its end begins the next one at once, whether
  * the consumer has taken all of it or not. A split more would be read ahead by turns, and leave the last one to one thread alone.
+ * Where there are fewer splits left than threads, the threads without one help with the columns of the others' batches.
  */
 #include "table/table_private.h"
 
@@ -17,7 +22,8 @@ typedef enum slot_state {
     SLOT_FREE,
     SLOT_FULL,   /* the queue has no room, or the split is at its end */
     SLOT_QUEUED, /* to be filled by whoever comes first */
-    SLOT_RUNNING
+    SLOT_RUNNING,
+    SLOT_OURS /* the consumer's own, which is not at it now */
 } slot_state;
 
 typedef struct parallel parallel;
@@ -42,7 +48,8 @@ struct parallel {
     tl_open_fn open;
     void *ctx;
     void (*free_ctx)(void *ctx);
-    int64_t limit; /* rows still wanted; < 0: all */
+    int64_t limit;    /* rows still wanted; < 0: all */
+    tl_pool *helpers; /* a share of the pool */
 
     /* with a pool */
     tl_task_group *group;
@@ -51,7 +58,10 @@ struct parallel {
     slot *slots; /* guarded by lock, but the reader of a RUNNING slot belongs to who runs it */
     int n_slots;
     int n_threads;
-    int n_tasks; /* started and not at a slot yet */
+    int max_tasks; /* one less: the consumer */
+    int n_tasks;   /* started and not at a slot yet */
+    int n_running; /* at a slot */
+    int n_taken;   /* batches that the consumer took since it read one itself */
     int current; /* slot that batches are taken from first, so that a split's rows stay together */
     bool stop;
 
@@ -69,7 +79,7 @@ static tl_status next_sequential(parallel *p, tl_batch **out, tl_error *err)
                 *out = NULL;
                 return TL_OK;
             }
-            TL_TRY(p->open(p->ctx, p->next++, &p->reader, err));
+            TL_TRY(p->open(p->ctx, p->next++, p->helpers, &p->reader, err));
         }
         TL_TRY(tl_reader_next(p->reader, out, err));
         if (*out != NULL)
@@ -94,13 +104,22 @@ static int count_slots(const parallel *p, slot_state state)
     return n;
 }
 
-/* Lock held. A task that cannot be started is none too few: the consumer will do it. */
 static tl_status run_slots(void *arg, tl_error *err);
+
+/* As many tasks as there are slots to fill, and threads beside the consumer. A task that cannot be started is none too few: the
+ * consumer will do it. Lock held. */
+static void start_tasks(parallel *p)
+{
+    int n = TL_MIN(count_slots(p, SLOT_QUEUED), p->max_tasks - p->n_running);
+    while (!p->stop && p->n_tasks < n && tl_task_group_run(p->group, run_slots, p, NULL) == TL_OK)
+        p->n_tasks++;
+}
+
+/* Lock held. */
 static void queue_slot(parallel *p, slot *s)
 {
     s->state = SLOT_QUEUED;
-    if (!p->stop && p->n_tasks < count_slots(p, SLOT_QUEUED) && tl_task_group_run(p->group, run_slots, p, NULL) == TL_OK)
-        p->n_tasks++;
+    start_tasks(p);
 }
 
 /* Put splits into free slots, until as many are under way as there are threads. Lock held. */
@@ -118,6 +137,8 @@ static void begin_splits(parallel *p)
         queue_slot(p, s);
         begun++;
     }
+    if (begun < p->n_threads)
+        tl_pool_share_set(p->helpers, p->n_threads - TL_MAX(begun, 1) + 1);
 }
 
 /* The QUEUED slot whose turn it is becomes RUNNING: while splits wait the first one's, then the one's that was read least. NULL: there is
@@ -144,7 +165,7 @@ static void read_batch(parallel *p, slot *s)
     tl_status status = TL_OK;
     pthread_mutex_unlock(&p->lock);
     if (s->reader == NULL)
-        status = p->open(p->ctx, s->split, &s->reader, &s->error);
+        status = p->open(p->ctx, s->split, p->helpers, &s->reader, &s->error);
     if (status == TL_OK)
         status = tl_reader_next(s->reader, &batch, &s->error);
     if (status != TL_OK || batch == NULL) {
@@ -170,13 +191,15 @@ static tl_status run_slots(void *arg, tl_error *err)
     parallel *p = arg;
     pthread_mutex_lock(&p->lock);
     p->n_tasks--;
-    slot *s = claim(p); /* NULL: the consumer did it */
-    for (int i = 0; s != NULL && i < SLOT_BATCHES && s->n_batches < SLOT_BATCHES && !s->at_end && !p->stop; i++)
-        read_batch(p, s);
-    if (s != NULL && (s->at_end || s->n_batches == SLOT_BATCHES || p->stop))
-        s->state = SLOT_FULL;
-    else if (s != NULL)
-        queue_slot(p, s); /* behind other work of the pool */
+    slot *s = claim(p);
+    if (s != NULL) { /* else the consumer did it */
+        p->n_running++;
+        for (int i = 0; i < SLOT_BATCHES && s->n_batches < SLOT_BATCHES && !s->at_end && !p->stop; i++)
+            read_batch(p, s);
+        p->n_running--;
+        s->state = s->at_end || s->n_batches == SLOT_BATCHES || p->stop ? SLOT_FULL : SLOT_QUEUED;
+        start_tasks(p); /* behind other work of the pool */
+    }
     pthread_cond_signal(&p->ready);
     pthread_mutex_unlock(&p->lock);
     return TL_OK;
@@ -198,6 +221,18 @@ static slot *find_ready(const parallel *p)
     return found == NULL ? NULL : &p->slots[found - p->slots];
 }
 
+/* The consumer's own slot, or one that becomes it. NULL: all that there are are RUNNING, or read. Lock held. */
+static slot *own_slot(parallel *p)
+{
+    for (int i = 0; i < p->n_slots; i++) {
+        if (p->slots[i].state == SLOT_OURS) {
+            p->slots[i].state = SLOT_RUNNING;
+            return &p->slots[i];
+        }
+    }
+    return claim(p);
+}
+
 /* Lock held. */
 static slot *wait_ready(parallel *p)
 {
@@ -205,19 +240,33 @@ static slot *wait_ready(parallel *p)
         slot *s = find_ready(p);
         if (s != NULL)
             return s;
-        s = claim(p);
+        s = own_slot(p);
         if (s != NULL) {
+            p->n_taken = 0;
             read_batch(p, s);
-            if (s->at_end)
-                s->state = SLOT_FULL;
-            else
-                queue_slot(p, s);
+            s->state = s->at_end ? SLOT_FULL : SLOT_OURS;
         } else if (count_slots(p, SLOT_RUNNING) > 0) {
             pthread_cond_wait(&p->ready, &p->lock);
         } else {
             return NULL;
         }
     }
+}
+
+/*
+ * `s`, which the consumer took a batch from, is to be filled again. A consumer that has taken more than all queues hold without coming to read
+ * itself does not keep up: threads that have nothing to do read its own split, too. Lock held.
+ */
+static void refill(parallel *p, slot *s)
+{
+    p->n_taken++;
+    if (s->state == SLOT_FULL && !s->at_end && s->n_batches <= SLOT_BATCHES / 2)
+        queue_slot(p, s);
+    if (p->n_taken <= p->max_tasks * SLOT_BATCHES || p->n_tasks + p->n_running >= p->max_tasks)
+        return;
+    for (int i = 0; i < p->n_slots; i++)
+        if (p->slots[i].state == SLOT_OURS)
+            queue_slot(p, &p->slots[i]);
 }
 
 /* Lock held. */
@@ -234,8 +283,7 @@ static tl_status take_batch(parallel *p, tl_batch **out, tl_error *err)
             *out = s->batches[s->first_batch];
             s->first_batch = (s->first_batch + 1) % SLOT_BATCHES;
             s->n_batches--;
-            if (s->state == SLOT_FULL && !s->at_end && s->n_batches <= SLOT_BATCHES / 2)
-                queue_slot(p, s);
+            refill(p, s);
             return TL_OK;
         }
         if (s->status != TL_OK) {
@@ -303,6 +351,7 @@ static void parallel_free(tl_reader *reader)
         pthread_mutex_destroy(&p->lock);
     }
     tl_reader_free(p->reader);
+    tl_pool_free(p->helpers);
     if (p->free_ctx != NULL)
         p->free_ctx(p->ctx);
     tl_type_unref(p->base.type);
@@ -314,6 +363,7 @@ static const tl_reader_ops parallel_ops = {parallel_next, parallel_free};
 static tl_status start(parallel *p, tl_pool *pool, tl_error *err)
 {
     p->n_threads = tl_pool_threads(pool);
+    p->max_tasks = TL_MAX(1, p->n_threads - 1);
     int n_slots = (int)TL_MIN((size_t)p->n_threads * 2, p->n); /* those under way, and those that are still to be emptied */
     TL_TRY(tl_task_group_create(pool, &p->group, err));
     p->slots = tl_calloc((size_t)n_slots, sizeof *p->slots);
@@ -346,12 +396,14 @@ tl_status tl_parallel_reader(const tl_type *type, size_t n, tl_open_fn open, voi
     p->ctx = ctx;
     p->free_ctx = free_ctx;
     p->limit = limit;
-    if (pool != NULL && n > 1 && limit != 0) {
-        tl_status status = start(p, pool, err);
-        if (status != TL_OK) {
-            parallel_free(&p->base);
-            return status;
-        }
+    tl_status status = pool == NULL ? TL_OK : tl_pool_share(pool, &p->helpers, err);
+    if (status == TL_OK && pool != NULL && n > 1 && limit != 0)
+        status = start(p, pool, err);
+    else if (status == TL_OK && pool != NULL)
+        tl_pool_share_set(p->helpers, tl_pool_threads(pool));
+    if (status != TL_OK) {
+        parallel_free(&p->base);
+        return status;
     }
     *out = &p->base;
     return TL_OK;

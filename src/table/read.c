@@ -318,7 +318,7 @@ static tl_status read_data_split(tl_table *table, const tl_split *split, const t
                                 .with_kinds = spec->with_kinds,
                                 .with_seq = tl_audit_wants_seq(table),
                                 .vectors = split->vectors,
-                                .pool = spec->by_column ? spec->pool : NULL};
+                                .pool = spec->by_column};
     TL_CLEANUP(tl_freep) int32_t *columns = NULL;
     TL_TRY(all_columns(table, spec, &columns, &read, err));
     tl_bytes_view partition = tl_bytes_view_of(split->partition);
@@ -370,12 +370,14 @@ typedef struct read_ctx {
     tl_predicate *predicate;
 } read_ctx;
 
-static tl_status open_split(void *ctx, size_t i, tl_reader **out, tl_error *err)
+static tl_status open_split(void *ctx, size_t i, tl_pool *helpers, tl_reader **out, tl_error *err)
 {
-    read_ctx *read = ctx;
+    const read_ctx *read = ctx;
+    tl_scan_spec spec = read->spec;
+    spec.by_column = helpers;
     if (read->spec.columns != NULL && read->spec.n_columns == 0 && read->table->folder == NULL)
-        return tl_table__count_split(read->table, &read->splits.items[i], &read->spec, out, err);
-    return tl_table_read_split(read->table, &read->splits.items[i], &read->spec, out, err);
+        return tl_table__count_split(read->table, &read->splits.items[i], &spec, out, err);
+    return tl_table_read_split(read->table, &read->splits.items[i], &spec, out, err);
 }
 
 static void free_read_ctx(void *ctx)
@@ -409,7 +411,6 @@ static tl_status make_read_ctx(tl_table *table, const tl_scan_spec *spec, read_c
     }
     if (status == TL_OK)
         status = tl_table_plan(table, spec, &read->splits, err);
-    read->spec.by_column = spec->pool != NULL && read->splits.n < (size_t)tl_pool_threads(spec->pool);
     if (status != TL_OK) {
         free_read_ctx(read);
         return status;

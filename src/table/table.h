@@ -93,7 +93,7 @@ typedef struct tl_scan_spec {
     int64_t limit;                 /* < 0: none */
     bool with_kinds;               /* the batches' row_kind is set and deletes are kept where the table's read gives them */
     tl_pool *pool;                 /* NULL: single-threaded */
-    bool by_column;                /* fewer splits are read at a time than the pool has threads: it takes their columns apart, too */
+    tl_pool *by_column;            /* takes the columns of a split's batches apart; NULL: the thread that reads it */
 } tl_scan_spec;
 /** Batch read of the latest snapshot, or of what the table's options (scan.snapshot-id, scan.tag-name, scan.timestamp-millis,
     incremental-between, …) ask for. A table without snapshots is empty. */

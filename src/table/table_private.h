@@ -257,8 +257,8 @@ tl_status tl_table__sort_splits(tl_table *table, tl_splits *splits, tl_error *er
 
 /* ---- reading (read.c, read_diff.c, parallel.c) ---- */
 
-/** Readers opened one after the other, or several at a time on the pool. Takes nothing over but reads `splits` until freed. */
-typedef tl_status (*tl_open_fn)(void *ctx, size_t i, tl_reader **out, tl_error *err);
+/** Readers opened one after the other, or several at a time on the pool. `helpers` (NULL without a pool): threads that have no split to read. */
+typedef tl_status (*tl_open_fn)(void *ctx, size_t i, tl_pool *helpers, tl_reader **out, tl_error *err);
 tl_status tl_parallel_reader(const tl_type *type, size_t n, tl_open_fn open, void *ctx, void (*free_ctx)(void *ctx), tl_pool *pool, int64_t limit,
                              tl_reader **out, tl_error *err);
 /** CHANGES and DIFF splits. */

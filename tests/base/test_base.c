@@ -144,6 +144,36 @@ static void nested_groups_do_not_deadlock(void **state)
     tl_pool_free(pool);
 }
 
+static tl_status note_thread(void *arg, tl_error *err)
+{
+    (void)err;
+    *(pthread_t *)arg = pthread_self();
+    return TL_OK;
+}
+
+static void a_share_of_a_pool_runs_in_the_caller_until_there_are_threads(void **state)
+{
+    (void)state;
+    tl_pool *pool, *share;
+    tl_error err;
+    assert_ok(tl_pool_create(2, &pool, &err), &err);
+    assert_ok(tl_pool_share(pool, &share, &err), &err);
+    for (int threads = 1; threads <= 2; threads++) {
+        tl_task_group *group;
+        pthread_t ran_in = pthread_self();
+        tl_pool_share_set(share, threads);
+        assert_int_equal(tl_pool_threads(share), threads);
+        assert_ok(tl_task_group_create(share, &group, &err), &err);
+        assert_ok(tl_task_group_run(group, note_thread, &ran_in, &err), &err);
+        while (tl_task_group_pending(group) > 0) /* does not help, as waiting would */
+            tl_sleep_ms(1);
+        assert_true((pthread_equal(ran_in, pthread_self()) != 0) == (threads == 1));
+        tl_task_group_free(group);
+    }
+    tl_pool_free(share);
+    tl_pool_free(pool);
+}
+
 static tl_status always_fails(void *arg, tl_error *err)
 {
     return tl_error_set(err, TL_E_IO, "task %d", *(int *)arg);
@@ -208,6 +238,7 @@ int main(void)
         cmocka_unit_test(an_allocation_fails_when_told),
         cmocka_unit_test(wrapped_errors_read_from_outside_in),
         cmocka_unit_test(nested_groups_do_not_deadlock),
+        cmocka_unit_test(a_share_of_a_pool_runs_in_the_caller_until_there_are_threads),
         cmocka_unit_test(the_first_failure_of_a_group_is_told),
         cmocka_unit_test(a_pool_is_never_at_more_tasks_than_it_has_threads),
     };

@@ -406,6 +406,58 @@ static void a_parallel_reader_can_be_left_early(void **state)
     close_lake(&l);
 }
 
+#define N_SPLITS 7
+#define N_BATCHES 23
+
+/* Split i: batches of the one row 1000 i, 1000 i + 1, … */
+static tl_status open_numbers(void *ctx, size_t i, tl_pool *helpers, tl_reader **out, tl_error *err)
+{
+    const tl_type *row_type = ctx;
+    tl_batch **batches = tl_calloc(N_BATCHES, sizeof *batches);
+    assert_non_null(batches);
+    assert_true(tl_pool_threads(helpers) >= 1);
+    for (int b = 0; b < N_BATCHES; b++) {
+        TL_TRY(tl_batch_create(row_type, 1, &batches[b], err));
+        TL_TRY(tl_column_alloc(row_type->fields[0].type, 1, &batches[b]->cols[0], err));
+        *(int32_t *)batches[b]->cols[0]->values = (int32_t)i * 1000 + b;
+    }
+    return tl_reader_from_batches(row_type, batches, N_BATCHES, out, err);
+}
+
+/* A consumer that is fast, slow, or now and then slow: each split's batches come in order, and all of them. */
+static void all_batches_come_in_their_splits_order_however_slow_the_consumer(void **state)
+{
+    (void)state;
+    static const char text[] = "ROW<n INT NOT NULL>";
+    const tl_type *type = NULL;
+    tl_error err;
+    assert_ok(tl_type_parse((tl_bytes_view){(const uint8_t *)text, strlen(text)}, &type, &err), &err);
+    for (int threads = 1; threads <= 4; threads++) {
+        tl_pool *pool = NULL;
+        assert_ok(tl_pool_create(threads, &pool, &err), &err);
+        for (int pace = 0; pace < 3; pace++) {
+            int next[N_SPLITS] = {0};
+            tl_reader *reader = NULL;
+            assert_ok(tl_parallel_reader(type, N_SPLITS, open_numbers, (void *)type, NULL, pool, -1, &reader, &err), &err);
+            for (int n = 0;; n++) {
+                TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
+                assert_ok(tl_reader_next(reader, &batch, &err), &err);
+                if (batch == NULL)
+                    break;
+                int32_t number = tl_col_i32(batch->cols[0], 0);
+                assert_int_equal(number % 1000, next[number / 1000]++);
+                if (pace == 1 || (pace == 2 && n % 16 == 0))
+                    tl_sleep_ms(1);
+            }
+            for (int i = 0; i < N_SPLITS; i++)
+                assert_int_equal(next[i], N_BATCHES);
+            tl_reader_free(reader);
+        }
+        tl_pool_free(pool);
+    }
+    tl_type_unref(type);
+}
+
 /* Too few splits for the threads there are: the columns of one are decoded side by side. */
 static void a_single_bucket_reads_the_same_with_threads(void **state)
 {
@@ -483,6 +535,7 @@ int main(void)
         cmocka_unit_test(keyed_files_are_packed_by_sections_that_overlap),
         cmocka_unit_test(limits_cut_and_columns_come_in_the_order_asked_for),
         cmocka_unit_test(a_parallel_reader_can_be_left_early),
+        cmocka_unit_test(all_batches_come_in_their_splits_order_however_slow_the_consumer),
         cmocka_unit_test(a_single_bucket_reads_the_same_with_threads),
         cmocka_unit_test(a_damaged_file_fails_the_read_with_its_name),
     };
