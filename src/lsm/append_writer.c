@@ -218,6 +218,9 @@ static tl_status make_shapes(append_writer *w, tl_error *err)
         return TL_OK;
     if (n == 0)
         return tl_error_set(err, TL_E_INVALID, "BLOB columns cannot be written without any other column");
+    if (n_blobs > 0 && config->blob_as_descriptor) /* the reference would open whatever file a value names */
+        return tl_error_set(err, TL_E_UNSUPPORTED,
+                            "with 'blob-as-descriptor' values are addresses of files, which are not followed: write the bytes without that option");
     if ((w->shapes = tl_calloc((size_t)n_blobs + 1, sizeof(*w->shapes))) == NULL)
         return tl_nomem(err, "columns of data files");
     TL_TRY(tl_lsm__shape_create(config, columns, n, /* format= */ NULL, /* named= */ true, &w->shapes[w->n_shapes++], err));

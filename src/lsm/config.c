@@ -139,6 +139,7 @@ static tl_status parse_files(tl_lsm_config *config, const tl_options *options, t
     TL_TRY(opt_memory(options, "target-file-size", &config->target_file_bytes, err));
     config->blob_target_bytes = config->target_file_bytes;
     TL_TRY(opt_memory(options, "blob.target-file-size", &config->blob_target_bytes, err));
+    TL_TRY(opt_bool(options, "blob-as-descriptor", &config->blob_as_descriptor, err));
     TL_TRY(opt_string(options, "file.compression", "zstd", &config->compression, err));
     int32_t zstd_level = 1;
     TL_TRY(opt_int(options, "file.compression.zstd-level", &zstd_level, err));

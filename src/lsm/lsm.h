@@ -63,6 +63,7 @@ typedef struct tl_lsm_config {
                          level only (§13) */
     bool has_sequence_field;    /* sequence.field */
     bool unaware_bucket;        /* append table with bucket = -1 */
+    bool blob_as_descriptor;    /* blob-as-descriptor: blobs are read as addresses of their bytes, and cannot be written */
     bool data_evolution;        /* data-evolution.enabled: files with the same row ids hold different columns (§11) */
     bool row_tracking;          /* row-tracking.enabled: rows have ids, which the committer gives and rewriting keeps (§11) */
     bool bucket_append_ordered; /* bucket-append-ordered */

@@ -292,7 +292,7 @@ static const tl_option_def options[] = {
     {"format-table.commit-hive-sync-url", "string", NULL, N, "Metastore told of format table commits.", false, NULL},
     {"blob-field", "string", NULL, E, "BYTES columns that CREATE TABLE makes blobs, comma-separated.", false, NULL},
     {"blob-descriptor-field", "string", NULL, R, "Blob columns stored as descriptors.", true, "blob.stored-descriptor-fields"},
-    {"blob-as-descriptor", "boolean", "false", R, "Read blobs as descriptors.", false, NULL},
+    {"blob-as-descriptor", "boolean", "false", E, "Read blobs as descriptors (file, offset, length); they cannot be written then.", false, NULL},
     {"blob-external-storage-path", "string", NULL, R, "Folder of external blobs.", true, NULL},
     {"blob-external-storage-field", "string", NULL, R, "Blob columns stored outside.", true, NULL},
     {"commit.discard-duplicate-files", "boolean", "false", E, "An append leaves out files that are there already.", false, NULL},

@@ -2,6 +2,8 @@
 #include "format/blob/blob_private.h"
 #include "format/passing.h"
 
+#include <strings.h>
+
 /* Values of one batch, beyond the first: bounds memory where values are large. */
 #define BATCH_BYTES_MAX (64 << 20)
 
@@ -15,6 +17,7 @@ typedef struct blob_reader {
     tl_predicate *predicate;
     int64_t batch_rows;
     bool with_row_numbers;
+    char *uri; /* values are descriptors of their bytes in this file; NULL: the bytes themselves */
     tl_bytes index;
     size_t index_at;
     int64_t length;     /* of the record read last from the index: the next is a difference to it */
@@ -130,6 +133,62 @@ static tl_status make_values(blob_reader *r, int64_t rows, int64_t bytes, tl_col
     return TL_OK;
 }
 
+/* ---- descriptors ---- */
+
+#define DESCRIPTOR_VERSION 2
+#define DESCRIPTOR_MAGIC UINT64_C(0x424c4f4244455343)
+#define DESCRIPTOR_BYTES 29 /* without the address: version, magic, its length, offset and length of the value */
+
+static void put_descriptor(uint8_t *out, const blob_reader *r, size_t uri_bytes, int64_t offset, int64_t length)
+{
+    out[0] = DESCRIPTOR_VERSION;
+    tl_write_le64(out + 1, DESCRIPTOR_MAGIC);
+    tl_write_le32(out + 9, (uint32_t)uri_bytes);
+    memcpy(out + 13, r->uri, uri_bytes);
+    tl_write_le64(out + 13 + uri_bytes, (uint64_t)offset);
+    tl_write_le64(out + 21 + uri_bytes, (uint64_t)length);
+}
+
+/* Where the values lie, instead of the values: no record is read (Java: BlobDescriptor#serialize). */
+static tl_status make_descriptors(blob_reader *r, int64_t rows, tl_column **out, tl_error *err)
+{
+    TL_CLEANUP(tl_column_unrefp) tl_column *col = NULL;
+    size_t uri_bytes = strlen(r->uri), each = DESCRIPTOR_BYTES + uri_bytes;
+    TL_TRY(tl_column_alloc(r->base.type->fields[r->column].type, rows, &col, err));
+    if ((uint64_t)rows * each > INT32_MAX)
+        return tl_error_set(err, TL_E_LIMIT, "descriptors of %lld rows are larger than a column can hold", (long long)rows);
+    tl_free(col->data);
+    col->data = tl_alloc_aligned((size_t)rows * each + 64);
+    col->validity = tl_alloc(tl_bitmap_bytes(rows));
+    if (col->data == NULL || col->validity == NULL)
+        return tl_nomem(err, "blob values");
+    memset(col->validity, 0xff, tl_bitmap_bytes(rows));
+    for (int64_t i = 0; i < rows; i++, r->row_number++) {
+        int64_t length = r->lengths[i];
+        col->offsets[i + 1] = col->offsets[i];
+        if (length == TL_BLOB__NULL) {
+            tl_bit_clear(col->validity, i);
+            col->null_count++;
+            continue;
+        }
+        put_descriptor(col->data + col->offsets[i], r, uri_bytes, r->offset + TL_BLOB__HEAD_BYTES, length - TL_BLOB__FRAME_BYTES);
+        col->offsets[i + 1] += (int32_t)each;
+        r->offset += length;
+    }
+    *out = TL_STEAL(col);
+    return TL_OK;
+}
+
+/* The reference's name of a file: with a scheme. */
+static tl_status name_file(blob_reader *r, const char *path, const tl_options *options, tl_error *err)
+{
+    const char *as_descriptor = options == NULL ? NULL : tl_options_get(options, "blob-as-descriptor");
+    if (as_descriptor == NULL || strcasecmp(as_descriptor, "true") != 0)
+        return TL_OK;
+    r->uri = path[0] == '/' ? tl_strf("file:%s", path) : tl_strdup(path);
+    return r->uri == NULL ? tl_nomem(err, "blob reader") : TL_OK;
+}
+
 /* ---- batches ---- */
 
 static tl_status fill_batch(tl_reader *reader, tl_batch **out, tl_error *err)
@@ -146,7 +205,7 @@ static tl_status fill_batch(tl_reader *reader, tl_batch **out, tl_error *err)
         r->row_number += rows;
         r->offset += bytes;
     } else {
-        TL_TRY(make_values(r, rows, bytes, &batch->cols[r->column], err));
+        TL_TRY(r->uri != NULL ? make_descriptors(r, rows, &batch->cols[r->column], err) : make_values(r, rows, bytes, &batch->cols[r->column], err));
     }
     for (int32_t c = 0; c < batch->n_cols; c++) {
         if (c != r->column)
@@ -177,6 +236,7 @@ static void reader_free(tl_reader *reader)
         tl_fs_unref(r->fs);
     tl_type_unref(r->base.type);
     tl_free(r->name);
+    tl_free(r->uri);
     tl_free(r);
 }
 
@@ -243,6 +303,8 @@ tl_status tl_blob__open(tl_fs *fs, const char *path, int64_t bytes, const tl_rea
         status = open_file(r, path, bytes, err);
     if (status == TL_OK)
         status = prepare(r, spec, err);
+    if (status == TL_OK)
+        status = name_file(r, path, spec->options, err);
     if (status != TL_OK) {
         reader_free(&r->base);
         return tl_error_wrap(err, status, "file '%s'", tl_path_base(path));
