@@ -139,10 +139,30 @@ static tl_status follow(tl_fsck__check *c, stretch *s, tl_snapshot *snap_take, t
     return TL_OK;
 }
 
+/*
+ * Whether the merge engine makes another row of a row that is alone. The producer lookup tells what the engine makes of it, while a file
+ * that only moves to the top level keeps the row as it was written (as in the reference): a group whose sequence is NULL, doubles
+ * within an array.
+ */
+static bool changes_single_rows(const tl_options *opts)
+{
+    static const char *const by[] = {".sequence-group", ".distinct", ".nested-key"};
+    for (size_t i = 0; i < opts->count; i++) {
+        const char *end = strrchr(opts->keys[i], '.');
+        for (size_t k = 0; k < TL_ARRAY_LEN(by) && strncmp(opts->keys[i], "fields.", 7) == 0; k++) {
+            if (strcmp(end, by[k]) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
 /* Whether this table's changelog tells every change of rows as it is stored. */
 static bool tells_all(const tl_table *table)
 {
     const tl_lsm_config *config = table->config;
+    if (config->changelog_producer == TL_CHANGELOG_LOOKUP && changes_single_rows(&table->schema->options))
+        return false;
     bool exact = config->changelog_producer == TL_CHANGELOG_LOOKUP || config->changelog_producer == TL_CHANGELOG_FULL_COMPACTION;
     for (int32_t i = 0; exact && config->row_deduplicate && config->row_deduplicate_ignored != NULL && i < table->schema->row_type->n_fields; i++)
         exact = !config->row_deduplicate_ignored[i];
