@@ -1,11 +1,13 @@
 /*
- * What the machine can do at best with the benchmark's input, on one thread: the floor below each workload.
+ * What the machine can do at best with the benchmark's input, on one thread: the floor below each workload. And what it costs more
+ * to hand columns to another thread, in blocks that are used again, as a scan with one consumer does.
  *
  *   bench_limits ORDERS.bin FOLDER REPS
  *
  * One JSON line for each repetition of each step, with "rows" records (or files) and "user" and "wall" seconds for all of them.
  */
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -120,6 +122,81 @@ static void sorting(const records *r, uint8_t *out, int rep)
     free(b);
 }
 
+/* ---- columns by the block, to this thread or another ---- */
+
+#define BLOCK (1 << 19) /* about a batch */
+#define BLOCKS 4
+
+typedef struct handing {
+    const uint8_t *from;
+    size_t n, made, used; /* blocks */
+    uint8_t *ring;
+    pthread_mutex_t lock; /* guards made and used */
+    pthread_cond_t moved;
+} handing;
+
+static void make_block(const handing *h, size_t i)
+{
+    memcpy(h->ring + i % BLOCKS * BLOCK, h->from + i * BLOCK, BLOCK);
+}
+
+static uint64_t sum_block(const handing *h, size_t i)
+{
+    const uint64_t *words = (const void *)(h->ring + i % BLOCKS * BLOCK);
+    uint64_t sum = 0;
+    for (size_t k = 0; k < BLOCK / sizeof *words; k++)
+        sum += words[k];
+    return sum;
+}
+
+/* Waits until `*count` is at least `least`, having said that this side has done one more in `*mine`. */
+static void meet(handing *h, size_t *mine, const size_t *count, size_t least)
+{
+    pthread_mutex_lock(&h->lock);
+    *mine += 1;
+    pthread_cond_signal(&h->moved);
+    while (*count < least)
+        pthread_cond_wait(&h->moved, &h->lock);
+    pthread_mutex_unlock(&h->lock);
+}
+
+static void *make_blocks(void *of)
+{
+    handing *h = of;
+    for (size_t i = 0; i < h->n; i++) {
+        make_block(h, i);
+        meet(h, &h->made, &h->used, i + 2 > BLOCKS ? i + 2 - BLOCKS : 0);
+    }
+    return NULL;
+}
+
+static void hand_over(const uint8_t *columns, size_t bytes, int rep, int64_t rows)
+{
+    handing h = {.from = columns, .n = bytes / BLOCK, .ring = get((size_t)BLOCK * BLOCKS), .lock = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};
+    volatile uint64_t sum = 0;
+    pthread_t maker;
+    measure start = measure_start();
+    for (size_t i = 0; i < h.n; i++) {
+        make_block(&h, i);
+        sum += sum_block(&h, i);
+    }
+    done(&start, "columns to the same thread", rep, rows);
+    start = measure_start();
+    if (pthread_create(&maker, NULL, make_blocks, &h) != 0)
+        exit(1);
+    pthread_mutex_lock(&h.lock);
+    while (h.made == 0)
+        pthread_cond_wait(&h.moved, &h.lock);
+    pthread_mutex_unlock(&h.lock);
+    for (size_t i = 0; i < h.n; i++) {
+        sum += sum_block(&h, i);
+        meet(&h, &h.used, &h.made, i + 2 < h.n ? i + 2 : h.n);
+    }
+    pthread_join(maker, NULL);
+    done(&start, "columns to another thread", rep, rows);
+    free(h.ring);
+}
+
 static void write_file(const char *path, const uint8_t *data, size_t n, int sync)
 {
     int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0644);
@@ -173,6 +250,7 @@ int main(int argc, char **argv)
         done(&start, "rows to columns", rep, r.n);
         compression(columns, used, back, rep, r.n);
         sorting(&r, back, rep);
+        hand_over(columns, used, rep, r.n);
         disk(argv[2], columns, used, rep, r.n);
     }
     free(columns);
