@@ -36,8 +36,8 @@ bool tl_codec__huffman_saves(const uint32_t counts[256], uint32_t n);
 
 /**
  * A frame with numbers of 4 or 8 bytes that differ in their low bytes only, from byte `from` of `src` on; 0: they don't, or zstd would do
- * better. `dst` has room for src.len + 32 bytes; the bytes written.
+ * better. `dst` has room for src.len + 40 bytes; the bytes written. `zstd` codes parts of it.
  */
-size_t tl_codec__zstd_numbers(tl_bytes_view src, size_t from, int32_t width, uint8_t *dst);
+size_t tl_codec__zstd_numbers(struct ZSTD_CCtx_s *zstd, tl_bytes_view src, size_t from, int32_t width, uint8_t *dst);
 
 #endif

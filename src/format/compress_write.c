@@ -172,8 +172,8 @@ static tl_status compress(tl_compressor *compressor, tl_bytes_view src, size_t f
     if (room == 0)
         return TL_OK;
     size_t n = 0;
-    if (width != 0 && compressor->codec == TL_CODEC_ZSTD && compressor->level == 1 && tl_buf_reserve(out, src.len + 32) == TL_OK)
-        n = tl_codec__zstd_numbers(src, from, width, out->data + out->len);
+    if (width != 0 && compressor->codec == TL_CODEC_ZSTD && compressor->level == 1 && tl_buf_reserve(out, src.len + 40) == TL_OK)
+        n = tl_codec__zstd_numbers(compressor->zstd, src, from, width, out->data + out->len);
     if (n == 0)
         n = run(compressor, src, out->data + out->len, room);
     if (n == 0)
