@@ -88,6 +88,47 @@ static tl_status check(tl_table *table, int32_t *n_buckets, tl_error *err)
     return TL_OK;
 }
 
+/* Whether there are rows in the partition that the latest state's readers do not see yet. The snapshot is the caller's. */
+static tl_status latest_and_hidden(tl_table *table, const tl_predicate *partition, tl_pool *pool, tl_snapshot **latest, bool *hidden, tl_error *err)
+{
+    *hidden = false;
+    tl_snapshot_free(*latest);
+    *latest = NULL;
+    TL_TRY(tl_table__latest(table->fs, &table->paths, latest, err));
+    if (*latest == NULL || !tl_table__skips_level0(table))
+        return TL_OK;
+    tl_scan scan;
+    tl_entries entries = {0};
+    tl_scan_init(&scan, TL_SCAN_ALL, *latest);
+    scan.predicate = partition;
+    scan.pool = pool;
+    scan.level_max = 0;
+    tl_status status = tl_table__scan(table, &scan, &entries, err);
+    *hidden = entries.n > 0;
+    tl_entries_deinit(&entries);
+    return status;
+}
+
+/*
+ * What is read takes the place of all there is. Where level 0 is not read (deletion vectors, first-row), what lies there would be lost: it is
+ * compacted first.
+ */
+static tl_status latest_in_view(tl_table *table, const tl_predicate *partition, tl_pool *pool, tl_snapshot **latest, tl_error *err)
+{
+    bool hidden;
+    char name[256];
+    TL_TRY(latest_and_hidden(table, partition, pool, latest, &hidden, err));
+    for (int full = 0; hidden && full < 2; full++) {
+        tl_commit_result result = {0};
+        TL_TRY(tl_table_compact(table, NULL, full == 1, pool, &result, err));
+        TL_TRY(latest_and_hidden(table, partition, pool, latest, &hidden, err));
+    }
+    if (hidden)
+        return tl_error_set(err, TL_E_CONFLICT, "table %s: rows came that no compaction has placed yet: try again when nobody writes",
+                            tl_table__full_name(table, name));
+    return TL_OK;
+}
+
 tl_status tl_table_rescale(tl_table *table, const tl_options *partition, int32_t n_buckets, tl_pool *pool, tl_commit_result *out, tl_error *err)
 {
     char name[256];
@@ -97,12 +138,13 @@ tl_status tl_table_rescale(tl_table *table, const tl_options *partition, int32_t
     TL_CLEANUP(tl_table_freep) tl_table *from = NULL;
     TL_CLEANUP(tl_table_freep) tl_table *to = NULL;
     TL_CLEANUP(tl_predicate_freep) tl_predicate *wanted = NULL;
-    TL_TRY(tl_table__latest(table->fs, &table->paths, &latest, err));
     tl_table__full_name(table, name);
-    if (latest == NULL)
+    tl_status status = row_filter(table, partition, &wanted, err);
+    if (status == TL_OK)
+        status = latest_in_view(table, wanted, pool, &latest, err);
+    if (status == TL_OK && latest == NULL)
         return tl_error_set(err, TL_E_INVALID, "Table %s has no snapshot. No need to rescale.", name);
     tl_commit_result result = {0};
-    tl_status status = row_filter(table, partition, &wanted, err);
     if (status == TL_OK)
         status = open_both(table, latest->id, n_buckets, &from, &to, err);
     if (status == TL_OK)

@@ -7,9 +7,9 @@
 #include "support/hook_fs.h"
 #include "table_support.h"
 
-typedef enum job { INSERT, DELETE, COMPACT, EXPIRE, TAG_FIRST, TAG_LAST, ADD_COLUMN, BRANCH, CLEAN, N_JOBS } job;
+typedef enum job { INSERT, DELETE, COMPACT, EXPIRE, TAG_FIRST, TAG_LAST, ADD_COLUMN, BRANCH, CLEAN, SORT, RESCALE, N_JOBS } job;
 static const char *const job_names[] = {"insert",          "delete",     "compact", "expire",       "tag of the first snapshot",
-                                        "tag of the last", "add column", "branch",  "clean orphans"};
+                                        "tag of the last", "add column", "branch",  "clean orphans", "sort",   "rescale"};
 #define HOUR_MS 3600000
 
 typedef struct kind {
@@ -65,6 +65,20 @@ static tl_status clean(tl_table *table, tl_error *err)
     return status;
 }
 
+static tl_status sort_rows(tl_table *table, tl_error *err)
+{
+    static char *const columns[] = {"v", "k"};
+    tl_sort_spec spec = {.kind = "zorder", .columns = columns, .n_columns = 2};
+    return tl_table_sort(table, NULL, &spec, NULL, err);
+}
+
+/* To the number of buckets that there is: all is written anew, and stays fit for writers. */
+static tl_status rescale(tl_table *table, tl_error *err)
+{
+    static const tl_options whole = {0};
+    return tl_table_rescale(table, &whole, 1, NULL, NULL, err);
+}
+
 static tl_status run_job(lake *l, job what, tl_error *err)
 {
     tl_table *table = NULL;
@@ -78,6 +92,8 @@ static tl_status run_job(lake *l, job what, tl_error *err)
                        : what == TAG_LAST  ? tl_table_create_tag(table, "last", 0, TL_ABSENT, err)
                        : what == BRANCH    ? tl_table_create_branch(table, "side", "base", err)
                        : what == CLEAN     ? clean(table, err)
+                       : what == SORT      ? sort_rows(table, err)
+                       : what == RESCALE   ? rescale(table, err)
                                            : add_column(l, "c", err);
     tl_table_free(table);
     return status;
@@ -203,6 +219,8 @@ static bool may_fail(job what, job beside, bool keyed)
 {
     if (what == CLEAN && beside == EXPIRE) /* what a half expired snapshot uses cannot be told: then nothing is cleaned */
         return true;
+    if (what == SORT || what == RESCALE) /* what they have written is of another state, as of a compaction: rows go before */
+        return beside == INSERT || beside == DELETE || beside == COMPACT;
     return (what == TAG_FIRST && beside == EXPIRE) || (what == DELETE && !keyed) || (what == TAG_LAST && beside == EXPIRE);
 }
 
@@ -233,7 +251,10 @@ static void check_world(world *w, const kind *k, job a, tl_status status_a, cons
         deleted |= jobs[i] == DELETE && outcomes[i] == TL_OK;
         inserted |= jobs[i] == INSERT && outcomes[i] == TL_OK;
     }
-    check_rows(&w->second, NULL, deleted, inserted, what);
+    /* A rescaling takes the files that a writer's own compaction began with. Rows that came after it wait on level 0, which is not read where there
+     * are vectors, for the next compaction. */
+    if (!(w->other == RESCALE && strstr(k->options, "deletion-vectors") != NULL))
+        check_rows(&w->second, NULL, deleted, inserted, what);
     for (int i = 0; i < 2; i++)
         if ((jobs[i] == TAG_FIRST || jobs[i] == TAG_LAST) && outcomes[i] == TL_OK)
             check_tag(w, k, jobs[i] == TAG_FIRST ? "first" : "last", what);
@@ -298,11 +319,15 @@ static void run_pair(const kind *k, job a, job b)
     }
 }
 
-/* Branches and cleaning beside every other job in the tables with the most kinds of files; where changes are kept, beside expiry. */
+/* Sorting (without keys) and rescaling (with them), where there are vectors, beside what writes and removes files. Branches and cleaning beside every other job in the tables with the most kinds of files; where changes are kept, beside expiry. */
 static bool is_of_interest(const kind *k, job a, job b)
 {
     if (a < BRANCH && b < BRANCH)
         return true;
+    if (a >= SORT || b >= SORT) {
+        job other = a >= SORT ? b : a;
+        return (a == SORT || b == SORT) == (k->keys == NULL) && other < TAG_FIRST && strstr(k->options, "deletion-vectors") != NULL;
+    }
     return strstr(k->options, "deletion-vectors") != NULL || (strstr(k->options, "changelog") != NULL && (a == EXPIRE || b == EXPIRE));
 }
 
