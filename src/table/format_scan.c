@@ -86,7 +86,8 @@ static tl_status visit_folder(walk *w, const char *dir, visit_fn visit, void *ct
     tl_dir_entry *entries = NULL;
     size_t n = 0;
     TL_TRY(tl_fs_list(w->table->fs, dir, &entries, &n, err));
-    qsort(entries, n, sizeof *entries, compare_entries);
+    if (n > 1)
+        qsort(entries, n, sizeof *entries, compare_entries);
     tl_status status = TL_OK;
     for (size_t i = 0; i < n && status == TL_OK; i++) {
         bool own = is_root && entries[i].stat.is_dir && strcmp(entries[i].name, TL_FOLDER_OWN) == 0;
