@@ -26,17 +26,29 @@ static tl_status sort_partitions(tl_call *c, const tl_options *specs, size_t n)
     return tl_table_sort(c->table->table, NULL, &spec, &result, c->b->err);
 }
 
+static tl_status compact_partitions(tl_call *c, const tl_options *specs, size_t n)
+{
+    tl_commit_result result;
+    tl_compact_spec spec = {.partitions = specs, .n_partitions = n, .idle_ms = TL_ABSENT};
+    spec.full = c->args[7] == NULL || strcasecmp(c->args[7], "minor") != 0;
+    if (c->args[6] != NULL)
+        TL_TRY(tl_error_wrap(c->b->err, tl_parse_duration_ms(c->args[6], &spec.idle_ms, c->b->err), "partition_idle_time"));
+    return tl_table_compact_partitions(c->table->table, NULL, &spec, c->b->session->pool, &result, c->b->err);
+}
+
 tl_status tl_proc__compact(tl_call *c)
 {
     tl_commit_result result;
-    if (c->args[5] != NULL || c->args[6] != NULL)
-        return BIND_ERROR(c->b, c->ast, "compact with '%s' is not supported", c->args[5] != NULL ? "where" : "partition_idle_time");
+    if (c->args[5] != NULL)
+        return BIND_ERROR(c->b, c->ast, "compact with 'where' is not supported");
+    if (c->args[2] != NULL && c->args[6] != NULL)
+        return BIND_ERROR(c->b, c->ast, "sort compact do not support 'partition_idle_time'.");
     if ((c->args[2] == NULL) != (c->args[3] == NULL))
         return BIND_ERROR(c->b, c->ast, "You must specify 'order strategy' and 'order by columns' both.");
     if (c->args[2] != NULL)
         return tl_call__with_partitions(c, c->args[1], sort_partitions);
-    if (c->args[1] != NULL)
-        return BIND_ERROR(c->b, c->ast, "compact with 'partitions' is supported for sorting (order_strategy, order_by) only");
+    if (c->args[1] != NULL || c->args[6] != NULL)
+        return tl_call__with_partitions(c, c->args[1], compact_partitions);
     bool full = c->args[7] == NULL || strcasecmp(c->args[7], "minor") != 0;
     return tl_table_compact(c->table->table, NULL, full, c->b->session->pool, &result, c->b->err);
 }

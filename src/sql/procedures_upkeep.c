@@ -3,6 +3,8 @@
 
 #include <strings.h>
 
+#include "base/parse.h"
+
 /* ---- compact_database ---- */
 
 typedef struct many {
@@ -10,8 +12,17 @@ typedef struct many {
     tl_catalog *lake;
     tl_name_filter databases, tables; /* tables by DB.TABLE */
     bool full;
+    int64_t idle_ms; /* only partitions that are idle for that long; TL_ABSENT: all */
     size_t n; /* tables compacted */
 } many;
+
+static tl_status compact_table(const many *m, tl_table *table, tl_commit_result *result)
+{
+    tl_binder *b = m->call->b;
+    const tl_compact_spec spec = {.full = m->full, .idle_ms = m->idle_ms};
+    return m->idle_ms == TL_ABSENT ? tl_table_compact(table, NULL, m->full, b->session->pool, result, b->err)
+                                   : tl_table_compact_partitions(table, NULL, &spec, b->session->pool, result, b->err);
+}
 
 static tl_status compact_one(many *m, const char *db, const char *name)
 {
@@ -19,7 +30,7 @@ static tl_status compact_one(many *m, const char *db, const char *name)
     tl_table *table = NULL;
     tl_commit_result result;
     TL_TRY(tl_table_open(m->lake, db, name, &m->call->options, &table, err));
-    tl_status status = tl_error_wrap(err, tl_table_compact(table, NULL, m->full, m->call->b->session->pool, &result, err), "table %s.%s", db, name);
+    tl_status status = tl_error_wrap(err, compact_table(m, table, &result), "table %s.%s", db, name);
     tl_table_free(table);
     m->n++;
     return status;
@@ -65,18 +76,19 @@ static tl_status compact_databases(many *m)
 tl_status tl_proc__compact_database(tl_call *c)
 {
     const char *mode = c->args[1], *strategy = c->args[6];
+    int64_t idle_ms = TL_ABSENT;
     const tl_sql_catalog *catalog = tl_sql__catalog(c->b->session, c->catalog);
     if (catalog == NULL || catalog->lake == NULL)
         return BIND_ERROR(c->b, c->ast, "catalog '%s' has no tables to compact", c->catalog);
     if (mode != NULL && strcasecmp(mode, "divided") != 0 && strcasecmp(mode, "combined") != 0)
         return BIND_ERROR(c->b, c->ast, "mode '%s' is none of divided, combined", mode);
     if (c->args[5] != NULL)
-        return BIND_ERROR(c->b, c->ast, "compact_database with 'partition_idle_time' is not supported");
+        TL_TRY(tl_error_wrap(c->b->err, tl_parse_duration_ms(c->args[5], &idle_ms, c->b->err), "partition_idle_time"));
     if (strategy != NULL && strcasecmp(strategy, "full") != 0 && strcasecmp(strategy, "minor") != 0)
         return BIND_ERROR(c->b, c->ast, "The compact strategy only supports 'full' or 'minor', but '%s' is configured.", strategy);
     if (tl_options_set(&c->options, "write-only", "false") != TL_OK)
         return tl_nomem(c->b->err, "options");
-    many m = {.call = c, .lake = catalog->lake, .full = strategy == NULL || strcasecmp(strategy, "full") == 0};
+    many m = {.call = c, .lake = catalog->lake, .idle_ms = idle_ms, .full = strategy == NULL || strcasecmp(strategy, "full") == 0};
     tl_status status = tl_call__filter(c, c->args[0], NULL, &m.databases);
     if (status == TL_OK)
         status = tl_call__filter(c, c->args[2], c->args[3], &m.tables);

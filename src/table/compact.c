@@ -12,6 +12,7 @@ typedef struct job {
     bool full;
     const tl_cluster_spec *cluster;  /* NULL: small files are put together */
     const tl_predicate *partition;   /* on the partition type; NULL: all */
+    const tl_map *partitions;        /* set of partition rows; NULL: all */
     tl_commit_messages *messages;
 } job;
 
@@ -51,6 +52,7 @@ static tl_status compact_unaware(const job *j, tl_error *err)
     tl_scan scan;
     tl_scan_init(&scan, TL_SCAN_ALL, latest);
     scan.partition = j->partition;
+    scan.partitions = j->partitions;
     tl_status status = tl_table__scan(table, &scan, &live, err);
     if (status == TL_OK)
         status = tl_vectors__read(table, latest, &vectors, err);
@@ -107,9 +109,9 @@ static tl_status order_of_options(const tl_table *table, tl_order *out, tl_error
     return status;
 }
 
-static tl_status compact_append(tl_table *table, bool full, tl_commit_messages *messages, tl_error *err)
+static tl_status compact_append(tl_table *table, bool full, const tl_map *partitions, tl_commit_messages *messages, tl_error *err)
 {
-    job j = {.table = table, .full = full, .messages = messages};
+    job j = {.table = table, .full = full, .partitions = partitions, .messages = messages};
     if (!tl_table__option_bool(&table->schema->options, "clustering.incremental"))
         return compact_unaware(&j, err);
     tl_cluster_spec cluster = {.incremental = true, .full = full};
@@ -137,15 +139,58 @@ static tl_status sort_append(tl_table *table, const tl_sort_spec *spec, tl_commi
 
 /* ---- buckets ---- */
 
-static tl_status compact_buckets(tl_table *table, bool full, tl_pool *pool, tl_commit_messages *messages, tl_error *err)
+static tl_status compact_buckets(tl_table *table, bool full, const tl_map *partitions, tl_pool *pool, tl_commit_messages *messages, tl_error *err)
 {
     tl_write_options options = {.pool = pool};
     tl_table_writer *writer = NULL;
     TL_TRY(tl_table_writer_create(table, &options, &writer, err));
-    tl_status status = tl_table_writer_compact_all(writer, full, err);
+    tl_status status = tl_table__writer_compact(writer, partitions, full, err);
     if (status == TL_OK)
         status = tl_table_writer_prepare(writer, /* wait_compaction= */ true, messages, err);
     tl_table_writer_free(writer);
+    return status;
+}
+
+/* ---- some partitions ---- */
+
+/* A partition is idle if its newest file is old enough; until then an entry tells the newest time so far. */
+static tl_status note_partition(tl_map *newest, const tl_manifest_entry *e, tl_error *err)
+{
+    intptr_t ms = e->file->creation_time_ms == TL_ABSENT ? 1 : (intptr_t)TL_MAX(e->file->creation_time_ms, 1); /* 0 is "not there" */
+    intptr_t before = (intptr_t)tl_map_get(newest, e->partition.data, e->partition.len);
+    if (before >= ms)
+        return TL_OK;
+    return tl_map_put(newest, e->partition.data, e->partition.len, (void *)ms, NULL) == TL_OK ? TL_OK : tl_nomem(err, "partitions");
+}
+
+/* The partitions that a job is to compact. Those of the reference's partition_idle_time: the creation times of files are local ones. */
+static tl_status choose_partitions(tl_table *table, const tl_compact_spec *spec, tl_map *out, tl_error *err)
+{
+    TL_CLEANUP(tl_snapshot_freep) tl_snapshot *latest = NULL;
+    TL_CLEANUP(tl_predicate_freep) tl_predicate *pred = NULL;
+    TL_TRY(tl_table__latest(table->fs, &table->paths, &latest, err));
+    if (latest == NULL)
+        return TL_OK;
+    if (spec->n_partitions > 0)
+        TL_TRY(tl_table__partitions_predicate(table, spec->partitions, spec->n_partitions, &pred, err));
+    tl_entries live = {0};
+    tl_map newest = {0};
+    tl_scan scan;
+    tl_scan_init(&scan, TL_SCAN_ALL, latest);
+    scan.partition = pred;
+    tl_status status = tl_table__scan(table, &scan, &live, err);
+    for (size_t i = 0; status == TL_OK && i < live.n; i++)
+        status = note_partition(&newest, &live.items[i], err);
+    int64_t now = tl_clock_now_ms(tl_clock_system());
+    tl_bytes_view partition;
+    void *ms;
+    for (size_t at = 0; status == TL_OK && tl_map_next(&newest, &at, &partition, &ms);) {
+        bool idle = spec->idle_ms == TL_ABSENT || tl_from_local_ms((int64_t)(intptr_t)ms) <= now - spec->idle_ms;
+        if (idle && tl_map_put(out, partition.data, partition.len, ms, NULL) != TL_OK)
+            status = tl_nomem(err, "partitions");
+    }
+    tl_map_deinit(&newest);
+    tl_entries_deinit(&live);
     return status;
 }
 
@@ -172,16 +217,16 @@ tl_status tl_table__next_identifier(tl_table *table, const char *user, int64_t *
     return TL_OK;
 }
 
-static tl_status run_job(tl_table *table, const char *user, bool full, const tl_sort_spec *sort, tl_pool *pool, tl_commit_result *out,
-                         tl_error *err)
+static tl_status run_job(tl_table *table, const char *user, bool full, const tl_sort_spec *sort, const tl_map *partitions, tl_pool *pool,
+                         tl_commit_result *out, tl_error *err)
 {
     tl_commit_spec spec = {.user = user, .watermark = TL_ABSENT, .ignore_empty = true};
     TL_TRY(tl_table__next_identifier(table, user, &spec.identifier, err));
     tl_commit_messages messages = {0};
     tl_status status = sort != NULL                                ? sort_append(table, sort, &messages, err)
-                       : table->bucket_mode == TL_BUCKETS_UNAWARE  ? compact_append(table, full, &messages, err)
+                       : table->bucket_mode == TL_BUCKETS_UNAWARE  ? compact_append(table, full, partitions, &messages, err)
                        : table->bucket_mode == TL_BUCKETS_POSTPONE ? tl_postpone__compact(table, pool, &messages, err)
-                                                                   : compact_buckets(table, full, pool, &messages, err);
+                                                                   : compact_buckets(table, full, partitions, pool, &messages, err);
     if (status == TL_OK)
         status = tl_table_commit(table, &spec, &messages, out, err);
     else
@@ -190,17 +235,17 @@ static tl_status run_job(tl_table *table, const char *user, bool full, const tl_
     return status;
 }
 
-static tl_status start_job(tl_table *table, const char *user, bool full, const tl_sort_spec *sort, tl_pool *pool, tl_commit_result *out,
-                           tl_error *err)
+static tl_status start_job(tl_table *table, const char *user, bool full, const tl_sort_spec *sort, const tl_map *partitions, tl_pool *pool,
+                           tl_commit_result *out, tl_error *err)
 {
     tl_commit_result result = {0};
     tl_status status;
     if (table->config->write_only) {
         TL_CLEANUP(tl_table_freep) tl_table *mine = NULL;
         TL_TRY(tl_table_reopen(table, "write-only", "false", &mine, err)); /* a job compacts although the table says so */
-        status = run_job(mine, user, full, sort, pool, &result, err);
+        status = run_job(mine, user, full, sort, partitions, pool, &result, err);
     } else {
-        status = run_job(table, user, full, sort, pool, &result, err);
+        status = run_job(table, user, full, sort, partitions, pool, &result, err);
     }
     if (status == TL_OK && out != NULL)
         *out = result;
@@ -211,7 +256,26 @@ tl_status tl_table_compact(tl_table *table, const char *user, bool full, tl_pool
 {
     char name[256];
     TL_TRY(tl_table__require_data(table, "compact it", err));
-    tl_status status = start_job(table, user, full, /* sort= */ NULL, pool, out, err);
+    tl_status status = start_job(table, user, full, /* sort= */ NULL, /* partitions= */ NULL, pool, out, err);
+    return tl_error_wrap(err, status, "compaction of table %s", tl_table__full_name(table, name));
+}
+
+tl_status tl_table_compact_partitions(tl_table *table, const char *user, const tl_compact_spec *spec, tl_pool *pool, tl_commit_result *out,
+                                      tl_error *err)
+{
+    char name[256];
+    TL_TRY(tl_table__require_data(table, "compact it", err));
+    if (table->bucket_mode == TL_BUCKETS_POSTPONE)
+        return tl_error_set(err, TL_E_UNSUPPORTED, "table %s: not supported: giving buckets to the rows of some partitions alone",
+                            tl_table__full_name(table, name));
+    tl_map partitions = {0};
+    tl_commit_result nothing = {0};
+    tl_status status = choose_partitions(table, spec, &partitions, err);
+    if (status == TL_OK && partitions.count > 0)
+        status = start_job(table, user, spec->full, /* sort= */ NULL, &partitions, pool, out, err);
+    else if (status == TL_OK && out != NULL)
+        *out = nothing;
+    tl_map_deinit(&partitions);
     return tl_error_wrap(err, status, "compaction of table %s", tl_table__full_name(table, name));
 }
 
@@ -224,5 +288,5 @@ tl_status tl_table_sort(tl_table *table, const char *user, const tl_sort_spec *s
         return tl_error_set(err, TL_E_INVALID, "table %s cannot be sorted: only append tables without buckets are ('bucket' = '-1')", name);
     if (tl_table__option_bool(&table->schema->options, "data-evolution.enabled"))
         return tl_error_set(err, TL_E_INVALID, "Data Evolution table cannot be sorted!");
-    return tl_error_wrap(err, start_job(table, user, /* full= */ false, spec, /* pool= */ NULL, out, err), "sorting table %s", name);
+    return tl_error_wrap(err, start_job(table, user, /* full= */ false, spec, /* partitions= */ NULL, /* pool= */ NULL, out, err), "sorting table %s", name);
 }

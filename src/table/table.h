@@ -319,6 +319,15 @@ tl_status tl_table_clone(tl_table *from, const tl_clone_spec *spec, tl_clone_res
 /** A compaction job of its own: keyed buckets (full: everything to the top), small files of append tables, or with clustering.incremental
     sorted runs of them; commits. */
 tl_status tl_table_compact(tl_table *table, const char *user /* NULL: random */, bool full, tl_pool *pool, tl_commit_result *out, tl_error *err);
+typedef struct tl_compact_spec {
+    bool full;
+    const tl_options *partitions; /* specs as of tl_table_drop_partitions(): only these; NULL: all */
+    size_t n_partitions;
+    int64_t idle_ms; /* only partitions whose newest file is that old; TL_ABSENT: all */
+} tl_compact_spec;
+/** The same for some partitions; not for tables whose rows wait for buckets (`bucket` = -2). */
+tl_status tl_table_compact_partitions(tl_table *table, const char *user /* NULL: random */, const tl_compact_spec *spec, tl_pool *pool,
+                                      tl_commit_result *out, tl_error *err);
 typedef struct tl_sort_spec {
     const char *kind;     /* "order", "zorder", "hilbert" */
     char *const *columns; /* names */

@@ -399,11 +399,16 @@ tl_status tl_table_writer_compact(tl_table_writer *w, bool full, tl_error *err)
 
 tl_status tl_table_writer_compact_all(tl_table_writer *w, bool full, tl_error *err)
 {
+    return tl_table__writer_compact(w, /* partitions= */ NULL, full, err);
+}
+
+tl_status tl_table__writer_compact(tl_table_writer *w, const tl_map *partitions, bool full, tl_error *err)
+{
     tl_entries live = {0};
     tl_buf key = {0};
     if (w->folder != NULL)
         return tl_table__require_data(w->table, "compact it", err);
-    tl_status status = load_live(w, /* partitions= */ NULL, &live, err);
+    tl_status status = load_live(w, partitions, &live, err);
     for (size_t i = 0; status == TL_OK && i < live.n; i++) {
         const tl_manifest_entry *e = &live.items[i];
         tl_bytes_view partition = tl_bytes_view_of(e->partition);
