@@ -31,12 +31,10 @@ static inline void any_batch(const tl_batch *batch, const tl_read_spec *spec, in
     tl_free(sel);
 }
 
-static inline void any_read(const tl_format *format, tl_fs *fs, const tl_type *type, uint8_t choice)
+/* Takes the predicate over. `first`, if not NULL, gets the file's first row. */
+static inline void any_read_where(const tl_format *format, tl_fs *fs, const tl_type *type, uint8_t choice, tl_predicate *pred, tl_batch **first)
 {
     tl_reader *reader = NULL;
-    tl_predicate *pred = NULL;
-    if ((choice & 1) != 0 && type->n_fields > 0)
-        (void)tl_predicate_leaf((choice & 8) != 0 ? TL_PRED_IS_NULL : TL_PRED_IS_NOT_NULL, (choice >> 4) % type->n_fields, NULL, &pred, NULL);
     tl_read_spec spec = {.row_type = type,
                          .predicate = pred,
                          .exact = (choice & 2) != 0,
@@ -49,12 +47,36 @@ static inline void any_read(const tl_format *format, tl_fs *fs, const tl_type *t
             if (tl_reader_next(reader, &batch, NULL) != TL_OK || batch == NULL)
                 break;
             any_batch(batch, &spec, &last);
+            if (first != NULL && *first == NULL && batch->n_rows > 0 && tl_batch_slice(batch, 0, 1, first, NULL) != TL_OK)
+                abort();
             rows += batch->n_rows;
             tl_batch_free(batch);
         }
     }
     tl_reader_free(reader);
     tl_predicate_free(pred);
+}
+
+static inline void any_read(const tl_format *format, tl_fs *fs, const tl_type *type, uint8_t choice)
+{
+    tl_predicate *pred = NULL;
+    if ((choice & 1) != 0 && type->n_fields > 0)
+        (void)tl_predicate_leaf((choice & 8) != 0 ? TL_PRED_IS_NULL : TL_PRED_IS_NOT_NULL, (choice >> 4) % type->n_fields, NULL, &pred, NULL);
+    any_read_where(format, fs, type, choice, pred, NULL);
+}
+
+/* Rows whose first columns are as in the first row: bloom filters and dictionaries are asked. */
+static inline void any_read_equal(const tl_format *format, tl_fs *fs, const tl_type *type)
+{
+    tl_batch *first = NULL;
+    any_read_where(format, fs, type, 0, NULL, &first);
+    for (int32_t c = 0; first != NULL && c < TL_MIN(type->n_fields, 3); c++) {
+        tl_predicate *pred = NULL;
+        (void)tl_predicate_leaf(TL_PRED_EQ, c, tl_column_ref(first->cols[c]), &pred, NULL); /* what does not suit the type is no predicate */
+        if (pred != NULL)
+            any_read_where(format, fs, type, 2, pred, NULL);
+    }
+    tl_batch_free(first);
 }
 
 static inline void any_file(const tl_format *format, const uint8_t *data, size_t size)
@@ -64,7 +86,7 @@ static inline void any_file(const tl_format *format, const uint8_t *data, size_t
     if (tl_fs_memory(&fs, NULL) != TL_OK || tl_fs_publish(fs, ANY_PATH, (tl_bytes_view){data, size}, false, NULL) != TL_OK)
         abort();
     if (format->schema(fs, ANY_PATH, &type, NULL) == TL_OK) {
-        any_read(format, fs, type, 0);
+        any_read_equal(format, fs, type);
         any_read(format, fs, type, 3);
         any_read(format, fs, type, 6);
         any_read(format, fs, type, 0x19);

@@ -5,7 +5,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const codecs[] = {"none", "zstd", "snappy", "lz4", "zlib"};
-    static const char *const options[] = {"orc.stripe.size", "1 kb", "40 kb", NULL, NULL};
+    static const char *const options[] = {"orc.stripe.size", "1 kb", "40 kb", NULL, "orc.bloom.filter.columns", "c0", "c0,c1,c2,c3,c4,c5", NULL,
+                                          "orc.dictionary.key.threshold", "0", "1", NULL, NULL};
     if (size >= 3 && memcmp(data, "ORC", 3) == 0)
         any_file(&tl_format_orc, data, size);
     else
