@@ -258,6 +258,31 @@ bool tl_avro__read_scalar(tl_avro_cursor *c, const tl_avro_node *node, tl_avro_s
  */
 tl_status tl_avro__read_value(tl_avro_cursor *c, const tl_avro_node *node, tl_builder *builder);
 
+/** Records into the columns of a batch. */
+typedef struct tl_avro_rows {
+    const tl_type *type; /* ROW wanted; borrowed */
+    tl_avro_node row;
+    int null_branch; /* of the union around the record; -1: there is none */
+    struct tl_avro_sink *sinks; /* one per column wanted */
+    struct tl_avro_step *steps; /* one per field of the file */
+    int64_t batch_rows;
+    tl_avro_cursor c; /* in the block: set by the owner */
+    int64_t left;     /* records in the block: set by the owner */
+    int64_t n;        /* rows of the batch so far */
+    size_t batch_bytes;
+    int32_t wrong_field; /* after an error; -1: the record itself */
+} tl_avro_rows;
+/** `row_type` and `record` must outlive it. Zero-initialise before; deinit() in any case. */
+tl_status tl_avro__rows_init(tl_avro_rows *rows, const tl_type *row_type, const tl_avro_schema *record, int null_branch, int64_t batch_rows,
+                             tl_error *err);
+void tl_avro__rows_deinit(tl_avro_rows *rows);
+tl_status tl_avro__rows_start(tl_avro_rows *rows, tl_error *err);
+bool tl_avro__rows_have_room(const tl_avro_rows *rows);
+/** Records until the block or the room ends. No message on failure: record `n` is wrong at `wrong_field`, or memory ended. */
+tl_status tl_avro__rows_read(tl_avro_rows *rows);
+/** The filled column. */
+tl_status tl_avro__rows_take(tl_avro_rows *rows, int32_t column, tl_column **out, tl_error *err);
+
 tl_status tl_avro__reader_open(tl_fs *fs, const char *path, int64_t bytes, const tl_read_spec *spec, tl_reader **out,
                                tl_error *err);
 /** The file's schema as a ROW. */
