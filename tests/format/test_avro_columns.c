@@ -219,6 +219,47 @@ static void statistics_are_the_bounds_of_all_batches(void **state)
     tl_fs_unref(fs);
 }
 
+/* Strings that are told apart late or not at all, and numbers that are all on one side of the zero that stands where NULL is. */
+static void bounds_do_not_come_from_prefixes_or_nulls(void **state)
+{
+    (void)state;
+    static const tl_bytes_view texts[] = {{(const uint8_t *)"eight by, b", 11}, {(const uint8_t *)"eight by", 8},  {(const uint8_t *)"eight by\0", 9},
+                                          {(const uint8_t *)"eight by, c", 11}, {(const uint8_t *)"eight by, a", 11}, {(const uint8_t *)"eight by", 8}};
+    for (int sign = -1; sign <= 1; sign += 2) {
+        tl_error err;
+        tl_fs *fs = memory_fs();
+        const tl_type *type = test_type("ROW<s STRING, i INT, l BIGINT>");
+        tl_batch *batch;
+        tl_builder *builders[3];
+        assert_ok(tl_batch_create(type, 2 * TL_ARRAY_LEN(texts), &batch, &err), &err);
+        for (int c = 0; c < 3; c++)
+            assert_ok(tl_builder_create(type->fields[c].type, &builders[c], &err), &err);
+        for (size_t i = 0; i < TL_ARRAY_LEN(texts); i++) {
+            for (int c = 0; c < 3; c++)
+                assert_int_equal(tl_builder_null(builders[c]), TL_OK);
+            assert_int_equal(tl_builder_bytes(builders[0], texts[i].data, texts[i].len), TL_OK);
+            for (int c = 1; c < 3; c++)
+                assert_int_equal(tl_builder_int(builders[c], sign * (5 + (int)i)), TL_OK);
+        }
+        for (int c = 0; c < 3; c++) {
+            assert_ok(tl_builder_finish(builders[c], &batch->cols[c], &err), &err);
+            tl_builder_free(builders[c]);
+        }
+        tl_write_result result = {0};
+        write_file(fs, "/f", type, "zstd", &batch, 1, &result);
+        assert_true(tl_bytes_compare(tl_col_bytes(result.stats[0].min, 0), texts[1]) == 0);
+        assert_true(tl_bytes_compare(tl_col_bytes(result.stats[0].max, 0), texts[3]) == 0);
+        for (int c = 1; c < 3; c++) {
+            assert_int_equal(tl_col_integer(result.stats[c].min, 0), sign < 0 ? -10 : 5);
+            assert_int_equal(tl_col_integer(result.stats[c].max, 0), sign < 0 ? -5 : 10);
+        }
+        tl_batch_free(batch);
+        tl_write_result_deinit(&result);
+        tl_type_unref(type);
+        tl_fs_unref(fs);
+    }
+}
+
 static tl_status try_create(const char *type_text, const char *compression, tl_error *err)
 {
     tl_fs *fs = memory_fs();
@@ -394,6 +435,7 @@ int main(void)
         cmocka_unit_test(columns_are_found_by_name_and_absent_ones_are_null),
         cmocka_unit_test(an_exact_filter_leaves_rows_out_and_keeps_their_numbers),
         cmocka_unit_test(statistics_are_the_bounds_of_all_batches),
+        cmocka_unit_test(bounds_do_not_come_from_prefixes_or_nulls),
         cmocka_unit_test(what_avro_has_not_is_refused),
         cmocka_unit_test(a_null_in_a_column_that_has_none_is_refused),
         cmocka_unit_test(a_file_tells_its_columns),

@@ -283,6 +283,21 @@ tl_status tl_avro__rows_read(tl_avro_rows *rows);
 /** The filled column. */
 tl_status tl_avro__rows_take(tl_avro_rows *rows, int32_t column, tl_column **out, tl_error *err);
 
+/** A value as writer.c writes it; TL_E_INVALID: it is null, and not `nullable`. */
+tl_status tl_avro__put_value(tl_buf *buf, const tl_type *type, bool nullable, const tl_column *col, int64_t i);
+
+/** Rows of batches as records. Zero-initialise. */
+typedef struct tl_avro_rows_out {
+    struct tl_avro_put *puts;
+    int32_t n;
+    int32_t wrong_column; /* after an error */
+} tl_avro_rows_out;
+/** The batch that rows come from next: of the file's type, but for what may be null. */
+tl_status tl_avro__rows_out_plan(tl_avro_rows_out *rows, const tl_type *row_type, const tl_batch *batch);
+/** Append one of its rows. No message on failure: see tl_avro__put_value(). */
+tl_status tl_avro__rows_out_put(tl_avro_rows_out *rows, int64_t row, tl_buf *buf);
+void tl_avro__rows_out_deinit(tl_avro_rows_out *rows);
+
 tl_status tl_avro__reader_open(tl_fs *fs, const char *path, int64_t bytes, const tl_read_spec *spec, tl_reader **out,
                                tl_error *err);
 /** The file's schema as a ROW. */

@@ -6,6 +6,7 @@ typedef struct avro_writer {
     tl_file_writer base;
     const tl_type *type;
     tl_avro_out out;
+    tl_avro_rows_out out_rows;
     tl_gathered_stats stats;
     bool with_stats;
     int64_t rows;
@@ -13,8 +14,6 @@ typedef struct avro_writer {
 } avro_writer;
 
 /* ---- values ---- */
-
-static tl_status put_value(tl_buf *buf, const tl_type *type, bool nullable, const tl_column *col, int64_t i);
 
 /* Fewest bytes of a big-endian two's complement, as Java's BigInteger gives them. */
 static tl_status put_decimal(tl_buf *buf, tl_i128 v)
@@ -37,9 +36,9 @@ static tl_status put_items(tl_buf *buf, const tl_type *type, const tl_column *co
     if (to > from)
         TL_TRY(tl_avro__put_long(buf, to - from));
     for (int32_t k = from; k < to; k++) {
-        TL_TRY(put_value(buf, first, first_nullable, col->children[0], k));
+        TL_TRY(tl_avro__put_value(buf, first, first_nullable, col->children[0], k));
         if (second != NULL)
-            TL_TRY(put_value(buf, second, type->kind == TL_MULTISET || second->nullable, col->children[1], k));
+            TL_TRY(tl_avro__put_value(buf, second, type->kind == TL_MULTISET || second->nullable, col->children[1], k));
     }
     return tl_avro__put_long(buf, 0);
 }
@@ -47,7 +46,7 @@ static tl_status put_items(tl_buf *buf, const tl_type *type, const tl_column *co
 static tl_status put_row(tl_buf *buf, const tl_type *type, const tl_column *col, int64_t i)
 {
     for (int32_t f = 0; f < col->n_children; f++)
-        TL_TRY(put_value(buf, type->fields[f].type, type->fields[f].type->nullable, col->children[f], i));
+        TL_TRY(tl_avro__put_value(buf, type->fields[f].type, type->fields[f].type->nullable, col->children[f], i));
     return TL_OK;
 }
 
@@ -86,7 +85,7 @@ static tl_status put_plain(tl_buf *buf, const tl_type *type, const tl_column *co
 }
 
 /* `type` is that of the file: a batch's columns may say otherwise about what can be null. */
-static tl_status put_value(tl_buf *buf, const tl_type *type, bool nullable, const tl_column *col, int64_t i)
+tl_status tl_avro__put_value(tl_buf *buf, const tl_type *type, bool nullable, const tl_column *col, int64_t i)
 {
     bool is_null = tl_col_is_null(col, i);
     if (nullable)
@@ -98,18 +97,22 @@ static tl_status put_value(tl_buf *buf, const tl_type *type, bool nullable, cons
 
 /* ---- the writer ---- */
 
+static tl_status put_error(const avro_writer *w, int64_t row, tl_status status, tl_error *err)
+{
+    const char *name = w->type->fields[w->out_rows.wrong_column].name;
+    if (status == TL_E_INVALID)
+        return tl_error_set(err, status, "column '%s' or a part of it is NOT NULL, but row %lld has a null", name, (long long)row);
+    return tl_error_set(err, status, "column '%s': %s", name, tl_status_name(status));
+}
+
 static tl_status write_rows(avro_writer *w, const tl_batch *batch, tl_error *err)
 {
+    if (tl_avro__rows_out_plan(&w->out_rows, w->type, batch) != TL_OK)
+        return tl_nomem(err, "Avro writer");
     for (int64_t i = 0; i < batch->n_rows; i++) {
-        for (int32_t c = 0; c < batch->n_cols; c++) {
-            const tl_field *field = &w->type->fields[c];
-            tl_status status = put_value(&w->out.block, field->type, field->type->nullable, batch->cols[c], i);
-            if (status == TL_E_INVALID)
-                return tl_error_set(err, status, "column '%s' or a part of it is NOT NULL, but row %lld has a null",
-                                    field->name, (long long)(w->rows + i));
-            if (status != TL_OK)
-                return tl_error_set(err, status, "column '%s': %s", field->name, tl_status_name(status));
-        }
+        tl_status status = tl_avro__rows_out_put(&w->out_rows, i, &w->out.block);
+        if (status != TL_OK)
+            return put_error(w, w->rows + i, status, err);
         size_t plain = w->out.block.len;
         TL_TRY(tl_avro__out_record(&w->out, err));
         if (w->out.block.len == 0)
@@ -154,6 +157,7 @@ static void writer_free(tl_file_writer *writer)
     if (w == NULL)
         return;
     tl_avro__out_deinit(&w->out);
+    tl_avro__rows_out_deinit(&w->out_rows);
     tl_format__gathered_deinit(&w->stats);
     tl_type_unref(w->type);
     tl_free(w);
