@@ -153,7 +153,7 @@ static tl_status file_schema_create(const tl_lsm_config *config, int64_t schema_
     }
     mapped->row_type = file_row;
     for (int32_t i = 0; i < row->n_fields; i++)
-        TL_TRY_GOTO(map_column(&row->fields[i], file_row, schema_id > config->schema->id, &mapped->columns[i], err));
+        TL_TRY_GOTO(map_column(&row->fields[i], file_row, schema_id > config->schema->id && !config->old_schema, &mapped->columns[i], err));
     *out = TL_STEAL(mapped);
 out:
     file_schema_free(mapped, row->n_fields);

@@ -62,6 +62,7 @@ typedef struct tl_lsm_config {
     bool need_lookup; /* lookup changelog, first-row, deletion vectors or force-lookup: level 0 never lingers, reads see the lowest
                          level only (§13) */
     bool has_sequence_field;    /* sequence.field */
+    bool old_schema;            /* set after creation: the schema is that of an older snapshot on purpose, newer values are cast to it */
     bool unaware_bucket;        /* append table with bucket = -1 */
     bool blob_as_descriptor;    /* blob-as-descriptor: blobs are read as addresses of their bytes, and cannot be written */
     bool data_evolution;        /* data-evolution.enabled: files with the same row ids hold different columns (§11) */

@@ -329,6 +329,7 @@ static tl_status open_parts(tl_table *table, tl_catalog *catalog, const char *db
     if (!metadata_only) {
         TL_TRY(refuse_features(table, err));
         TL_TRY(tl_lsm_config_create(table->fs, &table->paths, table->schema, &table->config, err));
+        table->config->old_schema = table->travelled;
     }
     if (tl_format_table__asked(&table->schema->options))
         TL_TRY(open_format_table(table, streaming, err));
