@@ -195,7 +195,9 @@ tl_status tl_table_fast_forward(tl_table *table, const char *branch, tl_error *e
 {
     char name[256];
     TL_TRY(tl_table__require_data(table, "fast-forward it", err));
-    if (branch != NULL && strcmp(branch, "main") == 0)
+    if (branch == NULL)
+        return tl_branch__require(table, branch, err); /* tells what a name must be */
+    if (strcmp(branch, "main") == 0)
         return tl_error_set(err, TL_E_INVALID, "Branch name 'main' do not use in fast-forward.");
     TL_TRY(tl_branch__require(table, branch, err));
     if (table->branch != NULL && strcmp(table->branch, branch) == 0)
