@@ -235,22 +235,22 @@ static void dictionaries_number_values_as_they_come(void **state)
             memset(values + i * width, 0, (size_t)width);
             tl_write_le32(values + i * width + width - 4, (uint32_t)(test_random(&rng) % 1500));
         }
-        tl_pq_dict dict = {0};
-        tl_pq__dict_reset(&dict, width);
-        assert_int_equal(tl_pq__dict_ids_fixed(&dict, values, n, ids), TL_OK);
+        tl_format_dict dict = {0};
+        tl_format__dict_reset(&dict, width);
+        assert_int_equal(tl_format__dict_ids_fixed(&dict, values, n, ids), TL_OK);
         uint32_t next = 0;
         for (int64_t i = 0; i < n; i++) {
             assert_true(ids[i] <= next);
             next = TL_MAX(next, ids[i] + 1);
-            assert_memory_equal(tl_pq__dict_value(&dict, ids[i]).data, values + i * width, (size_t)width);
+            assert_memory_equal(tl_format__dict_value(&dict, ids[i]).data, values + i * width, (size_t)width);
         }
         assert_int_equal(dict.count, next);
         assert_true(next <= 1500); /* no value twice */
         tl_buf plain = {0};
-        assert_int_equal(tl_pq__dict_decode(&dict, ids, n, &plain), TL_OK);
+        assert_int_equal(tl_format__dict_decode(&dict, ids, n, &plain), TL_OK);
         assert_memory_equal(plain.data, values, (size_t)(n * width));
         tl_buf_deinit(&plain);
-        tl_pq__dict_deinit(&dict);
+        tl_format__dict_deinit(&dict);
         free(values);
         free(ids);
     }
@@ -264,21 +264,21 @@ static void dictionaries_number_strings(void **state)
     tl_column *col = test_random_column(type, 6000, 0, &rng);
     uint32_t *ids = malloc(6000 * sizeof *ids);
     uint32_t *again = malloc(6000 * sizeof *again);
-    tl_pq_dict dict = {0};
-    tl_pq__dict_reset(&dict, 0);
-    assert_int_equal(tl_pq__dict_ids_bytes(&dict, col, NULL, 0, 6000, ids), TL_OK);
+    tl_format_dict dict = {0};
+    tl_format__dict_reset(&dict, 0);
+    assert_int_equal(tl_format__dict_ids_bytes(&dict, col, NULL, 0, 6000, ids), TL_OK);
     uint32_t count = dict.count;
     for (int64_t i = 0; i < 6000; i++)
-        assert_true(tl_bytes_equal(tl_pq__dict_value(&dict, ids[i]), tl_col_bytes(col, i)));
+        assert_true(tl_bytes_equal(tl_format__dict_value(&dict, ids[i]), tl_col_bytes(col, i)));
     tl_buf plain = {0};
     assert_int_equal(tl_pq__plain_bytes(col, NULL, 0, 6000, &plain), TL_OK);
     const uint8_t *p = plain.data;
-    assert_int_equal(tl_pq__dict_ids_plain(&dict, &p, plain.data + plain.len, 6000, again), TL_OK);
+    assert_int_equal(tl_format__dict_ids_plain(&dict, &p, plain.data + plain.len, 6000, again), TL_OK);
     assert_ptr_equal(p, plain.data + plain.len);
     assert_int_equal(dict.count, count);
     assert_memory_equal(ids, again, 6000 * sizeof *ids);
     tl_buf_deinit(&plain);
-    tl_pq__dict_deinit(&dict);
+    tl_format__dict_deinit(&dict);
     tl_column_unref(col);
     tl_type_unref(type);
     free(ids);
@@ -294,7 +294,7 @@ static bool looks_unique(int64_t n, uint64_t candidates, int64_t run, uint64_t s
         v[i] = test_random(&rng) % candidates;
     }
     bool unique = false;
-    assert_int_equal(tl_pq__looks_unique((tl_bytes_view){(const uint8_t *)v, (size_t)n * 8}, n, 8, &unique), TL_OK);
+    assert_int_equal(tl_format__looks_unique((tl_bytes_view){(const uint8_t *)v, (size_t)n * 8}, n, 8, &unique), TL_OK);
     free(v);
     return unique;
 }

@@ -3,8 +3,8 @@
 #define TL_FORMAT_ORC_WRITE_PRIVATE_H
 
 #include "base/bits.h"
+#include "format/dictionary.h"
 #include "format/orc/orc_private.h"
-#include "format/parquet/write_private.h"
 
 /** Plain bytes of a compression block, and rows of a row group: what the reference takes. */
 #define TL_ORC_BLOCK_BYTES (128 << 10)
@@ -119,7 +119,7 @@ typedef enum tl_orc_words_state {
 typedef struct tl_orc_words {
     double threshold; /* words to values at most; 0: no dictionary */
     tl_orc_words_state state;
-    tl_pq_dict dict;
+    tl_format_dict dict;
     tl_buf lengths;  /* uint32_t: of each word as it is written */
     tl_buf in_group; /* a byte for each word: a row of the group has it */
     tl_buf ids;      /* uint32_t: numbers of the rows that wait */

@@ -9,7 +9,7 @@
 
 void tl_orc__words_deinit(tl_orc_words *words)
 {
-    tl_pq__dict_deinit(&words->dict);
+    tl_format__dict_deinit(&words->dict);
     tl_buf_deinit(&words->lengths);
     tl_buf_deinit(&words->in_group);
     tl_buf_deinit(&words->ids);
@@ -19,7 +19,7 @@ void tl_orc__words_deinit(tl_orc_words *words)
 void tl_orc__words_reset(tl_orc_words *words)
 {
     if (words->state != TL_ORC_WORDS_NONE || words->dict.count > 0)
-        tl_pq__dict_reset(&words->dict, 0);
+        tl_format__dict_reset(&words->dict, 0);
     words->state = words->threshold > 0 ? TL_ORC_WORDS_TRIED : TL_ORC_WORDS_NONE;
     words->lengths.len = words->in_group.len = words->ids.len = 0;
 }
@@ -51,7 +51,7 @@ tl_status tl_orc__fit_text(tl_orc_wnode *node, tl_bytes_view *v, tl_error *err)
 /* What is written for a word. */
 static tl_status fitted(tl_orc_wnode *node, uint32_t id, tl_bytes_view *out, tl_error *err)
 {
-    *out = tl_pq__dict_value(&node->words.dict, id);
+    *out = tl_format__dict_value(&node->words.dict, id);
     return tl_orc__fit_text(node, out, err);
 }
 
@@ -75,7 +75,7 @@ static tl_status number_rows(tl_orc_words *words, const tl_column *col, const ui
     if (tl_buf_reserve(&words->ids, (size_t)n * sizeof(uint32_t)) != TL_OK)
         return tl_nomem(err, "dictionary");
     uint32_t *ids = (uint32_t *)(void *)(words->ids.data + words->ids.len);
-    if (tl_pq__dict_ids_bytes(&words->dict, col, rows, from, n, ids) != TL_OK)
+    if (tl_format__dict_ids_bytes(&words->dict, col, rows, from, n, ids) != TL_OK)
         return tl_nomem(err, "dictionary");
     words->ids.len += (size_t)n * sizeof(uint32_t);
     return TL_OK;
@@ -100,18 +100,28 @@ tl_status tl_orc__words_put(tl_orc_wnode *node, const tl_column *col, const uint
     return TL_OK;
 }
 
+static tl_status add_bound(tl_orc_wnode *node, uint32_t id, tl_error *err)
+{
+    tl_bytes_view v;
+    TL_TRY(fitted(node, id, &v, err));
+    return tl_orc__bounds_text(&node->group, v) == TL_OK ? TL_OK : tl_nomem(err, "statistics");
+}
+
+/* Cutting keeps the order of words, padding does not: "a" and "a\t". */
 tl_status tl_orc__words_bounds(tl_orc_wnode *node, tl_error *err)
 {
     tl_orc_words *words = &node->words;
-    tl_bytes_view v;
-    for (uint32_t id = 0; id < words->in_group.len; id++) {
-        if (!words->in_group.data[id])
-            continue;
-        TL_TRY(fitted(node, id, &v, err));
-        if (tl_orc__bounds_text(&node->group, v) != TL_OK)
-            return tl_nomem(err, "statistics");
-        words->in_group.data[id] = 0;
+    uint8_t *in_group = words->in_group.data;
+    uint32_t min, max;
+    for (uint32_t id = 0; node->kind == TL_ORC_CHAR && id < words->in_group.len; id++)
+        if (in_group[id])
+            TL_TRY(add_bound(node, id, err));
+    if (node->kind != TL_ORC_CHAR && words->in_group.len > 0 && tl_format__dict_bounds(&words->dict, in_group, &min, &max)) {
+        TL_TRY(add_bound(node, min, err));
+        TL_TRY(add_bound(node, max, err));
     }
+    if (words->in_group.len > 0)
+        memset(in_group, 0, words->in_group.len);
     return TL_OK;
 }
 

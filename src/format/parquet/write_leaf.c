@@ -70,7 +70,7 @@ static tl_status append_strings(tl_pq_leaf *leaf, const tl_column *col, const ui
     if (leaf->mode == TL_PQ_MODE_DICT) {
         uint32_t *ids = NULL;
         TL_TRY(tl_pq__leaf_reserve_ids(leaf, count, &ids));
-        TL_TRY(tl_pq__dict_ids_bytes(&leaf->dict, col, sel, from, count, ids));
+        TL_TRY(tl_format__dict_ids_bytes(&leaf->dict, col, sel, from, count, ids));
         return end_ids(leaf, count);
     }
     size_t before = leaf->values.len;
@@ -88,7 +88,7 @@ static tl_status append_dense(tl_pq_leaf *leaf, const void *dense, int64_t count
     if (leaf->mode == TL_PQ_MODE_DICT) {
         uint32_t *ids = NULL;
         TL_TRY(tl_pq__leaf_reserve_ids(leaf, count, &ids));
-        TL_TRY(tl_pq__dict_ids_fixed(&leaf->dict, dense, count, ids));
+        TL_TRY(tl_format__dict_ids_fixed(&leaf->dict, dense, count, ids));
         return end_ids(leaf, count);
     }
     size_t before = leaf->values.len;
@@ -224,7 +224,7 @@ tl_status tl_pq__leaf_next_chunk(tl_pq_leaf *leaf, tl_error *err)
                          (leaf->physical == TL_PQ_FIXED_LEN_BYTE_ARRAY && !leaf->writer->options.is_v2);
     leaf->mode = no_dictionary ? TL_PQ_MODE_PLAIN : TL_PQ_MODE_FIRST;
     leaf->hardly_repeats = false;
-    tl_pq__dict_reset(&leaf->dict, leaf->width);
+    tl_format__dict_reset(&leaf->dict, leaf->width);
     tl_arena_deinit(&leaf->arena);
     leaf->arena = (tl_arena){0};
     leaf->dict_used = 0;
@@ -250,7 +250,7 @@ void tl_pq__leaf_deinit(tl_pq_leaf *leaf)
     tl_buf *buffers[] = {&leaf->values, &leaf->ids, &leaf->validity, &leaf->defs, &leaf->reps, &leaf->histograms};
     for (size_t i = 0; i < TL_ARRAY_LEN(buffers); i++)
         tl_buf_deinit(buffers[i]);
-    tl_pq__dict_deinit(&leaf->dict);
+    tl_format__dict_deinit(&leaf->dict);
     tl_pq__bloom_deinit(&leaf->bloom);
     tl_pq__bounds_deinit(&leaf->page_bounds);
     tl_pq__bounds_deinit(&leaf->chunk_bounds);

@@ -36,9 +36,13 @@ static tl_status bounds_of_ids(tl_pq_leaf *leaf)
     int64_t n = (int64_t)(leaf->ids.len / sizeof *ids);
     for (int64_t i = 0; i < n; i++)
         is_used[ids[i]] = 1;
-    tl_status status = tl_pq__dict_bounds(&leaf->dict, is_used, &leaf->page_bounds);
+    uint32_t min, max;
+    bool has_any = tl_format__dict_bounds(&leaf->dict, is_used, &min, &max);
     tl_free(is_used);
-    return status;
+    if (!has_any)
+        return TL_OK;
+    TL_TRY(tl_pq__bounds_add_bytes(&leaf->page_bounds, tl_format__dict_value(&leaf->dict, min)));
+    return tl_pq__bounds_add_bytes(&leaf->page_bounds, tl_format__dict_value(&leaf->dict, max));
 }
 
 tl_status tl_pq__leaf_give_up_dictionary(tl_pq_leaf *leaf)
@@ -47,7 +51,7 @@ tl_status tl_pq__leaf_give_up_dictionary(tl_pq_leaf *leaf)
     size_t before = leaf->values.len;
     int64_t n = (int64_t)(leaf->ids.len / sizeof *ids);
     TL_TRY(bounds_of_ids(leaf));
-    TL_TRY(tl_pq__dict_decode(&leaf->dict, ids, n, &leaf->values));
+    TL_TRY(tl_format__dict_decode(&leaf->dict, ids, n, &leaf->values));
     if (leaf->bloom.blocks != NULL)
         tl_pq__bloom_add_plain(&leaf->bloom, (tl_bytes_view){leaf->values.data + before, leaf->values.len - before}, n, leaf->width);
     leaf->ids.len = 0;
@@ -110,16 +114,16 @@ static tl_status build_dictionary(tl_pq_leaf *leaf, bool *out)
 {
     const uint8_t *p = leaf->values.data;
     const uint8_t *end = p + leaf->values.len;
-    tl_pq__dict_reset(&leaf->dict, leaf->width);
+    tl_format__dict_reset(&leaf->dict, leaf->width);
     *out = true;
     for (int64_t done = 0; done < leaf->page_values;) {
         int64_t run = TL_MIN(leaf->page_values - done, TL_PQ_RUN_VALUES);
         uint32_t *ids = NULL;
         TL_TRY(tl_pq__leaf_reserve_ids(leaf, run, &ids));
         if (leaf->width == 0) {
-            TL_TRY(tl_pq__dict_ids_plain(&leaf->dict, &p, end, run, ids));
+            TL_TRY(tl_format__dict_ids_plain(&leaf->dict, &p, end, run, ids));
         } else {
-            TL_TRY(tl_pq__dict_ids_fixed(&leaf->dict, p, run, ids));
+            TL_TRY(tl_format__dict_ids_fixed(&leaf->dict, p, run, ids));
             p += run * leaf->width;
         }
         leaf->ids.len += (size_t)run * sizeof *ids;
@@ -145,7 +149,7 @@ static tl_status try_dictionary(tl_pq_leaf *leaf, tl_buf *out)
     bool pays = false;
     tl_bytes_view values = {leaf->values.data, leaf->values.len};
     if (!is_unique)
-        TL_TRY(tl_pq__looks_unique(values, leaf->page_values, leaf->width, &is_unique));
+        TL_TRY(tl_format__looks_unique(values, leaf->page_values, leaf->width, &is_unique));
     if (!is_unique)
         TL_TRY(build_dictionary(leaf, &pays));
     if (pays) {
@@ -157,7 +161,7 @@ static tl_status try_dictionary(tl_pq_leaf *leaf, tl_buf *out)
         leaf->ids.len = 0;
         leaf->mode = TL_PQ_MODE_PLAIN;
         leaf->hardly_repeats = leaf->page_values > 0;
-        tl_pq__dict_deinit(&leaf->dict);
+        tl_format__dict_deinit(&leaf->dict);
         if (leaf->bloom.blocks != NULL)
             tl_pq__bloom_add_plain(&leaf->bloom, values, leaf->page_values, leaf->width);
         return TL_OK;

@@ -12,7 +12,6 @@
  *   write_leaf.c     values and levels of one leaf, gathered to pages; the chunk's pages
  *   write_page.c     a page: choosing its encoding, encoding and compressing it, what the indexes say about it
  *   write_values.c   column values -> dense values in PLAIN form
- *   write_dict.c     dictionaries
  *   write_stats.c    smallest and largest values, of pages, chunks and the file
  *   write_bloom.c    bloom filters
  *   write_levels.c   RLE / bit-packing hybrid
@@ -23,6 +22,7 @@
 #ifndef TL_FORMAT_PARQUET_WRITE_PRIVATE_H
 #define TL_FORMAT_PARQUET_WRITE_PRIVATE_H
 
+#include "format/dictionary.h"
 #include "format/parquet/parquet_private.h"
 
 /** Values handled in one go: their scratch copies stay in the first two cache levels. */
@@ -169,70 +169,6 @@ int tl_pq__compare_plain(tl_pq_order order, tl_pq_type type, tl_bytes_view a, tl
 tl_status tl_pq__bounds_columns(const tl_pq_bounds *bounds, tl_pq_order order, const tl_type *type, tl_column **min, tl_column **max,
                                 tl_error *err);
 
-/* ---- first bytes of byte strings (write_dict.c) ---- */
-
-#define TL_PQ_PREFIX_BYTES 16
-
-/** The first 16 bytes as two LE words, zeros behind the end of a shorter string. */
-typedef struct tl_pq_prefix {
-    uint64_t a, b;
-} tl_pq_prefix;
-
-/** Which bytes of a prefix are the string's, by its length. */
-extern const uint64_t tl_pq__prefix_masks[TL_PQ_PREFIX_BYTES + 1][2];
-
-/**
- * Prefix of a string whose memory can be read up to `end`. No branch on the length: it would be mispredicted for every other
- * string.
- */
-static inline tl_pq_prefix tl_pq__prefix(const uint8_t *p, size_t len, const uint8_t *end)
-{
-    size_t in_prefix = TL_MIN(len, TL_PQ_PREFIX_BYTES);
-    if (TL_LIKELY((size_t)(end - p) >= TL_PQ_PREFIX_BYTES))
-        return (tl_pq_prefix){tl_read_le64(p) & tl_pq__prefix_masks[in_prefix][0], tl_read_le64(p + 8) & tl_pq__prefix_masks[in_prefix][1]};
-    uint8_t bytes[TL_PQ_PREFIX_BYTES] = {0};
-    if (in_prefix != 0)
-        memcpy(bytes, p, in_prefix);
-    return (tl_pq_prefix){tl_read_le64(bytes), tl_read_le64(bytes + 8)};
-}
-
-/** A number that sorts as the prefixes do: strings of different numbers have their order. */
-static inline unsigned __int128 tl_pq__prefix_order(tl_pq_prefix prefix)
-{
-    return (unsigned __int128)__builtin_bswap64(prefix.a) << 64 | __builtin_bswap64(prefix.b);
-}
-
-/* ---- dictionaries (write_dict.c) ---- */
-
-/** Distinct values of a leaf, numbered as they come. Zero-initialise; tl_pq__dict_deinit(). */
-typedef struct tl_pq_dict {
-    int32_t width;  /* of a value in bytes: 4, 8, others; 0: BYTE_ARRAY */
-    tl_buf plain;   /* the values in PLAIN form: the dictionary page */
-    tl_buf heads;   /* all but 4 and 8 bytes wide: see write_dict.c */
-    uint32_t count;
-    void *slots;    /* open addressing, at most half full */
-    uint32_t cap;   /* a power of two */
-    int shift;      /* hash >> shift is a slot */
-} tl_pq_dict;
-
-void tl_pq__dict_deinit(tl_pq_dict *dict);
-/** Forget the values, keep the memory. */
-void tl_pq__dict_reset(tl_pq_dict *dict, int32_t width);
-/** Numbers of `count` dense fixed-width values, new ones added. */
-tl_status tl_pq__dict_ids_fixed(tl_pq_dict *dict, const void *dense, int64_t count, uint32_t *ids);
-/** The same for byte strings: rows `sel` (NULL: from, from + 1, …) of a BYTES column. */
-tl_status tl_pq__dict_ids_bytes(tl_pq_dict *dict, const tl_column *col, const uint32_t *sel, int64_t from, int64_t count, uint32_t *ids);
-/** The same out of PLAIN BYTE_ARRAY; *plain, which ends at `end`, is moved behind them. */
-tl_status tl_pq__dict_ids_plain(tl_pq_dict *dict, const uint8_t **plain, const uint8_t *end, int64_t count, uint32_t *ids);
-/** One value in PLAIN form (BYTE_ARRAY without its length). */
-tl_bytes_view tl_pq__dict_value(const tl_pq_dict *dict, uint32_t id);
-/** Include the values whose byte in is_used (one for each number) is set in bounds of byte strings. */
-tl_status tl_pq__dict_bounds(const tl_pq_dict *dict, const uint8_t *is_used, tl_pq_bounds *bounds);
-/** Append the values of `ids` in PLAIN form. */
-tl_status tl_pq__dict_decode(const tl_pq_dict *dict, const uint32_t *ids, int64_t count, tl_buf *out);
-/** True if a sample of `count` values in PLAIN form has next to no equal ones, so that a dictionary cannot pay. */
-tl_status tl_pq__looks_unique(tl_bytes_view plain, int64_t count, int32_t width, bool *out);
-
 /* ---- bloom filters (write_bloom.c) ---- */
 
 typedef struct tl_pq_bloom {
@@ -297,7 +233,7 @@ typedef struct tl_pq_leaf {
     tl_pq_bounds page_bounds;
 
     /* the chunk so far */
-    tl_pq_dict dict;
+    tl_format_dict dict;
     uint32_t dict_used;        /* values of the dictionary that flushed pages use */
     size_t dict_used_bytes;    /* and their bytes in PLAIN form */
     tl_pq_page *page_list;     /* data pages as they will lie in the file */
@@ -351,7 +287,7 @@ tl_status tl_pq__leaf_nomem(const tl_pq_leaf *leaf, tl_error *err);
  */
 bool tl_pq__dense(const tl_pq_leaf *leaf, const tl_column *col, const uint32_t *sel, int64_t from, int64_t count, void *scratch,
                   const void **dense, int64_t *n_dense);
-/** Append byte strings in PLAIN form; rows as for tl_pq__dict_ids_bytes(). */
+/** Append byte strings in PLAIN form; rows as for tl_format__dict_ids_bytes(). */
 tl_status tl_pq__plain_bytes(const tl_column *col, const uint32_t *sel, int64_t from, int64_t count, tl_buf *out);
 /** Rows of [from, from + count) that are not null. */
 int64_t tl_pq__valid_rows(const tl_column *col, int64_t from, int64_t count, uint32_t *sel);

@@ -256,12 +256,12 @@ tl_status tl_pq__bounds_add_rows(tl_pq_bounds *bounds, const tl_column *col, con
     int64_t min_row = sel == NULL ? from : (int64_t)sel[0];
     int64_t max_row = min_row;
     tl_bytes_view first = tl_col_bytes(col, min_row);
-    unsigned __int128 min_order = tl_pq__prefix_order(tl_pq__prefix(first.data, first.len, end));
+    unsigned __int128 min_order = tl_format__prefix_order(tl_format__prefix(first.data, first.len, end));
     unsigned __int128 max_order = min_order;
     for (int64_t i = 1; i < count; i++) {
         int64_t row = sel == NULL ? from + i : (int64_t)sel[i];
         tl_bytes_view v = tl_col_bytes(col, row);
-        unsigned __int128 order = tl_pq__prefix_order(tl_pq__prefix(v.data, v.len, end));
+        unsigned __int128 order = tl_format__prefix_order(tl_format__prefix(v.data, v.len, end));
         if (TL_UNLIKELY(order <= min_order) && (order < min_order || tl_bytes_compare(v, tl_col_bytes(col, min_row)) < 0)) {
             min_row = row;
             min_order = order;

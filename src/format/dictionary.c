@@ -1,15 +1,13 @@
 /*
- * Dictionaries: distinct values of a column chunk, numbered in the order in which they come.
- *
- * The values are kept in PLAIN form, which is the dictionary page. Three kinds of hash table, all open addressing with linear
+ * Three kinds of hash table, all open addressing with linear
  * probing and at most half full: 4- and 8-byte values lie in the slots themselves, so that a value that is there costs one
  * load. Of byte strings (and 12- or 16-byte values) the slot has 32 bits of the hash; what decides is the value's *head*: its
  * length and its prefix. Only longer strings are compared in `plain`.
  *
- * Whether a dictionary is worth its while is decided in write_leaf.c. A column of values that hardly repeat must not go through
- * a hash table row by row: tl_pq__looks_unique() finds that out from a sample.
+ * Whether a dictionary is worth its while is for the writers to decide. A column of values that hardly repeat must not go through
+ * a hash table row by row: tl_format__looks_unique() finds that out from a sample.
  */
-#include "format/parquet/write_private.h"
+#include "format/dictionary.h"
 
 #define SLOTS_MIN 256
 #define NO_ID UINT32_MAX
@@ -29,7 +27,7 @@ typedef struct slot_bytes {
 } slot_bytes;
 
 typedef struct head {
-    tl_pq_prefix prefix;
+    tl_format_prefix prefix;
     uint32_t len;    /* of the value */
     uint32_t offset; /* of the value in `plain` */
 } head;
@@ -39,22 +37,22 @@ static size_t slot_bytes_of(int32_t width)
     return width == 8 ? sizeof(slot64) : sizeof(slot32);
 }
 
-void tl_pq__dict_deinit(tl_pq_dict *dict)
+void tl_format__dict_deinit(tl_format_dict *dict)
 {
     tl_buf_deinit(&dict->plain);
     tl_buf_deinit(&dict->heads);
     tl_free(dict->slots);
-    *dict = (tl_pq_dict){0};
+    *dict = (tl_format_dict){0};
 }
 
-static void clear_slots(tl_pq_dict *dict)
+static void clear_slots(tl_format_dict *dict)
 {
     /* All ones: NO_ID in every kind of slot. */
     if (dict->slots != NULL)
         memset(dict->slots, 0xff, dict->cap * slot_bytes_of(dict->width));
 }
 
-void tl_pq__dict_reset(tl_pq_dict *dict, int32_t width)
+void tl_format__dict_reset(tl_format_dict *dict, int32_t width)
 {
     if (slot_bytes_of(width) != slot_bytes_of(dict->width) && dict->slots != NULL) {
         tl_free(dict->slots);
@@ -89,7 +87,7 @@ static inline uint64_t mix(uint64_t a, uint64_t b)
 #define SEED_A UINT64_C(0xA0761D6478BD642F)
 #define SEED_B UINT64_C(0xE7037ED1A0B428DB)
 
-const uint64_t tl_pq__prefix_masks[TL_PQ_PREFIX_BYTES + 1][2] = {
+const uint64_t tl_format__prefix_masks[TL_FORMAT_PREFIX_BYTES + 1][2] = {
     {0, 0}, {0xff, 0}, {0xffff, 0}, {0xffffff, 0}, {0xffffffff, 0}, {0xffffffffff, 0}, {0xffffffffffff, 0},
     {0xffffffffffffff, 0}, {UINT64_MAX, 0}, {UINT64_MAX, 0xff}, {UINT64_MAX, 0xffff}, {UINT64_MAX, 0xffffff},
     {UINT64_MAX, 0xffffffff}, {UINT64_MAX, 0xffffffffff}, {UINT64_MAX, 0xffffffffffff}, {UINT64_MAX, 0xffffffffffffff},
@@ -99,16 +97,16 @@ const uint64_t tl_pq__prefix_masks[TL_PQ_PREFIX_BYTES + 1][2] = {
 /** Head of a value whose memory can be read up to `end`; the offset is left open. */
 static inline head head_of(const uint8_t *p, size_t len, const uint8_t *end)
 {
-    return (head){.prefix = tl_pq__prefix(p, len, end), .len = (uint32_t)len};
+    return (head){.prefix = tl_format__prefix(p, len, end), .len = (uint32_t)len};
 }
 
 /** Multiplicative, word by word, as wyhash does it. Not for use outside this process's memory. */
 static inline uint64_t hash_value(const head *h, const uint8_t *p)
 {
     uint64_t hash = mix(h->prefix.a ^ SEED_B, h->prefix.b ^ SEED_A ^ h->len);
-    if (TL_LIKELY(h->len <= TL_PQ_PREFIX_BYTES))
+    if (TL_LIKELY(h->len <= TL_FORMAT_PREFIX_BYTES))
         return hash;
-    size_t i = TL_PQ_PREFIX_BYTES;
+    size_t i = TL_FORMAT_PREFIX_BYTES;
     for (; i + 16 < h->len; i += 16)
         hash = mix(tl_read_le64(p + i) ^ SEED_B, tl_read_le64(p + i + 8) ^ hash);
     return mix(tl_read_le64(p + h->len - 16) ^ SEED_B, tl_read_le64(p + h->len - 8) ^ hash);
@@ -116,12 +114,12 @@ static inline uint64_t hash_value(const head *h, const uint8_t *p)
 
 /* ---- growth ---- */
 
-static inline head *heads_of(const tl_pq_dict *dict)
+static inline head *heads_of(const tl_format_dict *dict)
 {
     return (head *)(void *)dict->heads.data;
 }
 
-static inline tl_bytes_view value_of(const tl_pq_dict *dict, uint32_t id)
+static inline tl_bytes_view value_of(const tl_format_dict *dict, uint32_t id)
 {
     if (dict->width != 0)
         return (tl_bytes_view){dict->plain.data + (size_t)id * (size_t)dict->width, (size_t)dict->width};
@@ -129,13 +127,13 @@ static inline tl_bytes_view value_of(const tl_pq_dict *dict, uint32_t id)
     return (tl_bytes_view){dict->plain.data + h->offset, h->len};
 }
 
-tl_bytes_view tl_pq__dict_value(const tl_pq_dict *dict, uint32_t id)
+tl_bytes_view tl_format__dict_value(const tl_format_dict *dict, uint32_t id)
 {
     return value_of(dict, id);
 }
 
 /** Put value `id` into its slot of a table that has room and does not hold it. */
-static void place(tl_pq_dict *dict, uint32_t id)
+static void place(tl_format_dict *dict, uint32_t id)
 {
     tl_bytes_view v = value_of(dict, id);
     uint32_t mask = dict->cap - 1;
@@ -162,7 +160,7 @@ static void place(tl_pq_dict *dict, uint32_t id)
 }
 
 /** Room for `more` values: a table of at least twice the values. */
-static tl_status grow(tl_pq_dict *dict, int64_t more)
+static tl_status grow(tl_format_dict *dict, int64_t more)
 {
     uint64_t wanted = TL_MAX(tl_next_pow2(2 * ((uint64_t)dict->count + (uint64_t)more)), SLOTS_MIN);
     if (wanted <= dict->cap)
@@ -183,7 +181,7 @@ static tl_status grow(tl_pq_dict *dict, int64_t more)
 }
 
 /** Values that may be added before the table has to grow; at least one. */
-static inline int64_t room(const tl_pq_dict *dict)
+static inline int64_t room(const tl_format_dict *dict)
 {
     return (int64_t)(dict->cap / 2) - (int64_t)dict->count;
 }
@@ -194,7 +192,7 @@ static inline int64_t room(const tl_pq_dict *dict)
  * The loops stop when the table is half full, grow it and go on: tables start small, because most columns that have a
  * dictionary have few values and the first level cache is what makes the look-up fast.
  */
-static int64_t ids_32(tl_pq_dict *dict, const uint32_t *restrict v, int64_t count, uint32_t *restrict ids)
+static int64_t ids_32(tl_format_dict *dict, const uint32_t *restrict v, int64_t count, uint32_t *restrict ids)
 {
     slot32 *slots = dict->slots;
     uint32_t mask = dict->cap - 1;
@@ -217,7 +215,7 @@ static int64_t ids_32(tl_pq_dict *dict, const uint32_t *restrict v, int64_t coun
     return count;
 }
 
-static int64_t ids_64(tl_pq_dict *dict, const uint64_t *restrict v, int64_t count, uint32_t *restrict ids)
+static int64_t ids_64(tl_format_dict *dict, const uint64_t *restrict v, int64_t count, uint32_t *restrict ids)
 {
     slot64 *slots = dict->slots;
     uint32_t mask = dict->cap - 1;
@@ -240,7 +238,7 @@ static int64_t ids_64(tl_pq_dict *dict, const uint64_t *restrict v, int64_t coun
     return count;
 }
 
-static tl_status add_value(tl_pq_dict *dict, const uint8_t *p, head *h)
+static tl_status add_value(tl_format_dict *dict, const uint8_t *p, head *h)
 {
     size_t len_bytes = dict->width == 0 ? sizeof(uint32_t) : 0;
     if (dict->plain.len + len_bytes + h->len > UINT32_MAX)
@@ -258,7 +256,7 @@ static tl_status add_value(tl_pq_dict *dict, const uint8_t *p, head *h)
 }
 
 /** Number of one value whose memory can be read up to `end`; the table must have room. */
-static inline tl_status id_of(tl_pq_dict *dict, const uint8_t *p, size_t len, const uint8_t *end, uint32_t *id)
+static inline tl_status id_of(tl_format_dict *dict, const uint8_t *p, size_t len, const uint8_t *end, uint32_t *id)
 {
     slot_bytes *slots = dict->slots;
     const head *heads = heads_of(dict);
@@ -271,7 +269,7 @@ static inline tl_status id_of(tl_pq_dict *dict, const uint8_t *p, size_t len, co
             continue;
         const head *have = &heads[slots[s].id];
         uint64_t differing = (have->prefix.a ^ h.prefix.a) | (have->prefix.b ^ h.prefix.b) | (have->len ^ h.len);
-        if (TL_LIKELY(differing == 0) && (len <= TL_PQ_PREFIX_BYTES || memcmp(dict->plain.data + have->offset, p, len) == 0)) {
+        if (TL_LIKELY(differing == 0) && (len <= TL_FORMAT_PREFIX_BYTES || memcmp(dict->plain.data + have->offset, p, len) == 0)) {
             *id = slots[s].id;
             return TL_OK;
         }
@@ -282,7 +280,7 @@ static inline tl_status id_of(tl_pq_dict *dict, const uint8_t *p, size_t len, co
     return TL_OK;
 }
 
-tl_status tl_pq__dict_ids_fixed(tl_pq_dict *dict, const void *dense, int64_t count, uint32_t *ids)
+tl_status tl_format__dict_ids_fixed(tl_format_dict *dict, const void *dense, int64_t count, uint32_t *ids)
 {
     const uint8_t *v = dense;
     int32_t width = dict->width;
@@ -303,7 +301,7 @@ tl_status tl_pq__dict_ids_fixed(tl_pq_dict *dict, const void *dense, int64_t cou
     return TL_OK;
 }
 
-tl_status tl_pq__dict_ids_bytes(tl_pq_dict *dict, const tl_column *col, const uint32_t *sel, int64_t from, int64_t count, uint32_t *ids)
+tl_status tl_format__dict_ids_bytes(tl_format_dict *dict, const tl_column *col, const uint32_t *sel, int64_t from, int64_t count, uint32_t *ids)
 {
     const uint8_t *end = col->data + col->offsets[col->length];
     for (int64_t i = 0; i < count; i++) {
@@ -315,7 +313,7 @@ tl_status tl_pq__dict_ids_bytes(tl_pq_dict *dict, const tl_column *col, const ui
     return TL_OK;
 }
 
-tl_status tl_pq__dict_ids_plain(tl_pq_dict *dict, const uint8_t **plain, const uint8_t *end, int64_t count, uint32_t *ids)
+tl_status tl_format__dict_ids_plain(tl_format_dict *dict, const uint8_t **plain, const uint8_t *end, int64_t count, uint32_t *ids)
 {
     const uint8_t *p = *plain;
     for (int64_t i = 0; i < count; i++) {
@@ -329,33 +327,28 @@ tl_status tl_pq__dict_ids_plain(tl_pq_dict *dict, const uint8_t **plain, const u
     return TL_OK;
 }
 
-tl_status tl_pq__dict_bounds(const tl_pq_dict *dict, const uint8_t *is_used, tl_pq_bounds *bounds)
+bool tl_format__dict_bounds(const tl_format_dict *dict, const uint8_t *is_used, uint32_t *min, uint32_t *max)
 {
     const head *heads = heads_of(dict);
-    uint32_t min = NO_ID;
-    uint32_t max = NO_ID;
-    unsigned __int128 min_order = 0;
-    unsigned __int128 max_order = 0;
+    unsigned __int128 min_order = 0, max_order = 0;
+    *min = *max = NO_ID;
     for (uint32_t id = 0; id < dict->count; id++) {
         if (!is_used[id])
             continue;
-        unsigned __int128 order = tl_pq__prefix_order(heads[id].prefix);
-        if (min == NO_ID || (order <= min_order && tl_bytes_compare(value_of(dict, id), value_of(dict, min)) < 0)) {
-            min = id;
+        unsigned __int128 order = tl_format__prefix_order(heads[id].prefix);
+        if (*min == NO_ID || (order <= min_order && tl_bytes_compare(value_of(dict, id), value_of(dict, *min)) < 0)) {
+            *min = id;
             min_order = order;
         }
-        if (max == NO_ID || (order >= max_order && tl_bytes_compare(value_of(dict, id), value_of(dict, max)) > 0)) {
-            max = id;
+        if (*max == NO_ID || (order >= max_order && tl_bytes_compare(value_of(dict, id), value_of(dict, *max)) > 0)) {
+            *max = id;
             max_order = order;
         }
     }
-    if (min == NO_ID)
-        return TL_OK;
-    TL_TRY(tl_pq__bounds_add_bytes(bounds, value_of(dict, min)));
-    return tl_pq__bounds_add_bytes(bounds, value_of(dict, max));
+    return *min != NO_ID;
 }
 
-tl_status tl_pq__dict_decode(const tl_pq_dict *dict, const uint32_t *ids, int64_t count, tl_buf *out)
+tl_status tl_format__dict_decode(const tl_format_dict *dict, const uint32_t *ids, int64_t count, tl_buf *out)
 {
     for (int64_t i = 0; i < count; i++) {
         tl_bytes_view v = value_of(dict, ids[i]);
@@ -407,7 +400,7 @@ static int64_t sample_size(int64_t count)
  * while). None or one repetition in it means that there are far more candidates than rows, or for the largest sample over
  * 10^6 of them: a dictionary would cost more than it saves for values of any usual length.
  */
-tl_status tl_pq__looks_unique(tl_bytes_view plain, int64_t count, int32_t width, bool *out)
+tl_status tl_format__looks_unique(tl_bytes_view plain, int64_t count, int32_t width, bool *out)
 {
     int64_t size = sample_size(count);
     *out = false;
