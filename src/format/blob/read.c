@@ -102,26 +102,42 @@ static tl_status records_of(blob_reader *r, int64_t bytes, const uint8_t **out, 
     return bytes == 0 ? TL_OK : tl_file_read_at(r->file, r->offset, r->bytes.data, (size_t)bytes, err);
 }
 
+/* A column with room for values of so many bytes, none of them NULL, none of them there yet. */
+static tl_status empty_values(const blob_reader *r, int64_t rows, size_t bytes, tl_column **out, tl_error *err)
+{
+    TL_CLEANUP(tl_column_unrefp) tl_column *col = NULL;
+    TL_TRY(tl_column_alloc(r->base.type->fields[r->column].type, rows, &col, err));
+    tl_free(col->data);
+    col->data = tl_alloc_aligned(bytes + 64);
+    col->validity = tl_alloc(tl_bitmap_bytes(rows));
+    if (col->data == NULL || col->validity == NULL)
+        return tl_nomem(err, "blob values");
+    memset(col->validity, 0xff, tl_bitmap_bytes(rows));
+    *out = TL_STEAL(col);
+    return TL_OK;
+}
+
+/* Row i ends where it begins; true if it is NULL. */
+static bool put_null(tl_column *col, int64_t i, int64_t length)
+{
+    col->offsets[i + 1] = col->offsets[i];
+    if (length != TL_BLOB__NULL)
+        return false;
+    tl_bit_clear(col->validity, i);
+    col->null_count++;
+    return true;
+}
+
 static tl_status make_values(blob_reader *r, int64_t rows, int64_t bytes, tl_column **out, tl_error *err)
 {
     TL_CLEANUP(tl_column_unrefp) tl_column *col = NULL;
     const uint8_t *record = NULL;
     TL_TRY(records_of(r, bytes, &record, err));
-    TL_TRY(tl_column_alloc(r->base.type->fields[r->column].type, rows, &col, err));
-    tl_free(col->data);
-    col->data = tl_alloc_aligned((size_t)bytes + 64);
-    col->validity = tl_alloc(tl_bitmap_bytes(rows));
-    if (col->data == NULL || col->validity == NULL)
-        return tl_nomem(err, "blob values");
-    memset(col->validity, 0xff, tl_bitmap_bytes(rows));
+    TL_TRY(empty_values(r, rows, (size_t)bytes, &col, err));
     for (int64_t i = 0; i < rows; i++, r->row_number++) {
         int64_t length = r->lengths[i];
-        col->offsets[i + 1] = col->offsets[i];
-        if (length == TL_BLOB__NULL) {
-            tl_bit_clear(col->validity, i);
-            col->null_count++;
+        if (put_null(col, i, length))
             continue;
-        }
         TL_TRY(check_record(r, record, length, err));
         int32_t value_bytes = (int32_t)length - TL_BLOB__FRAME_BYTES;
         memcpy(col->data + col->offsets[i], record + TL_BLOB__HEAD_BYTES, (size_t)value_bytes);
@@ -154,23 +170,13 @@ static tl_status make_descriptors(blob_reader *r, int64_t rows, tl_column **out,
 {
     TL_CLEANUP(tl_column_unrefp) tl_column *col = NULL;
     size_t uri_bytes = strlen(r->uri), each = DESCRIPTOR_BYTES + uri_bytes;
-    TL_TRY(tl_column_alloc(r->base.type->fields[r->column].type, rows, &col, err));
     if ((uint64_t)rows * each > INT32_MAX)
         return tl_error_set(err, TL_E_LIMIT, "descriptors of %lld rows are larger than a column can hold", (long long)rows);
-    tl_free(col->data);
-    col->data = tl_alloc_aligned((size_t)rows * each + 64);
-    col->validity = tl_alloc(tl_bitmap_bytes(rows));
-    if (col->data == NULL || col->validity == NULL)
-        return tl_nomem(err, "blob values");
-    memset(col->validity, 0xff, tl_bitmap_bytes(rows));
+    TL_TRY(empty_values(r, rows, (size_t)rows * each, &col, err));
     for (int64_t i = 0; i < rows; i++, r->row_number++) {
         int64_t length = r->lengths[i];
-        col->offsets[i + 1] = col->offsets[i];
-        if (length == TL_BLOB__NULL) {
-            tl_bit_clear(col->validity, i);
-            col->null_count++;
+        if (put_null(col, i, length))
             continue;
-        }
         put_descriptor(col->data + col->offsets[i], r, uri_bytes, r->offset + TL_BLOB__HEAD_BYTES, length - TL_BLOB__FRAME_BYTES);
         col->offsets[i + 1] += (int32_t)each;
         r->offset += length;
