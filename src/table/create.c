@@ -245,7 +245,7 @@ static tl_status check_creatable(const tl_table_schema *schema, const char *name
     if (tl_table__option_bool(&schema->options, "auto-create"))
         return tl_error_set(err, TL_E_INVALID, "The value of auto-create property should be false.");
     const char *type = tl_options_get(&schema->options, "type");
-    if (type != NULL && strcasecmp(type, "table") != 0 && strcasecmp(type, "format-table") != 0)
+    if (type != NULL && !tl_table__knows_type(type))
         return tl_error_set(err, TL_E_UNSUPPORTED, "table '%s': not supported: tables of type '%s'", name, type);
     if (strcmp(tl_table__option_or_default(&schema->options, "branch"), "main") != 0)
         return tl_error_set(err, TL_E_INVALID, "table '%s': option 'branch' is for a command or a query, a table cannot keep it", name);

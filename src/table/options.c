@@ -17,7 +17,7 @@
 
 static const tl_option_def options[] = {
     /* key, type, default, effect, description, immutable, older keys */
-    {"type", "enum", "table", R, "Kind of table: `table`, or `format-table`, a folder of files without snapshots (docs/format-tables.md).", false, NULL},
+    {"type", "enum", "table", R, "Kind of table: `table`, `materialized-table`, which is stored as any other, or `format-table`, a folder of files without snapshots (docs/format-tables.md).", false, NULL},
     {"bucket", "integer", "-1", E, "Number of buckets of a partition; -1 on a table without primary key: no buckets.", false, NULL},
     {"bucket-key", "string", NULL, E, "Columns that decide the bucket; the primary key without partition columns if unset.", true, NULL},
     {"bucket-append-ordered", "boolean", "true", E, "Keep the order of rows inside a bucket of an append table.", false, NULL},
@@ -390,11 +390,21 @@ static const char *feature_of(const tl_option_def *def)
     return "this option";
 }
 
+bool tl_table__knows_type(const char *type)
+{
+    static const char *const known[] = {"table", "materialized-table", "format-table"};
+    for (size_t i = 0; i < TL_ARRAY_LEN(known); i++) {
+        if (strcasecmp(type, known[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 tl_status tl_table__refuse_options(const tl_options *opts, tl_error *err)
 {
     for (size_t i = 0; i < opts->count; i++) {
         const tl_option_def *def = tl_option_find(opts->keys[i]);
-        bool known_type = strcmp(opts->keys[i], "type") == 0 && strcasecmp(opts->values[i], "format-table") == 0;
+        bool known_type = strcmp(opts->keys[i], "type") == 0 && tl_table__knows_type(opts->values[i]);
         if (def == NULL || def->effect != TL_OPTION_REFUSED || is_default(def, opts->values[i]) || known_type)
             continue;
         return tl_error_set(err, TL_E_UNSUPPORTED, "not supported: %s (option '%s' = '%s')", feature_of(def), def->key, opts->values[i]);

@@ -130,6 +130,8 @@ tl_status tl_table__split_list(const char *text, bool trim, char ***out, size_t 
 /* ---- options (options.c) ---- */
 
 tl_status tl_table__canonical_options(tl_options *opts);
+/** Whether tables whose option `type` is this can be opened and created. In any case of letters. */
+bool tl_table__knows_type(const char *type);
 tl_status tl_table__refuse_options(const tl_options *opts, tl_error *err);
 /** The value or the default; NULL if there is neither. */
 const char *tl_table__option_or_default(const tl_options *opts, const char *key);
