@@ -62,15 +62,13 @@ static tl_status hash_of(tl_orc_wnode *node, const tl_column *col, int64_t i, ui
     return TL_OK;
 }
 
-tl_status tl_orc__bloom_rows(tl_orc_wnode *node, const tl_column *col, int64_t from, int64_t n, tl_error *err)
+tl_status tl_orc__bloom_rows(tl_orc_wnode *node, const tl_column *col, const uint32_t *rows, int64_t from, int64_t n, tl_error *err)
 {
     uint64_t hash;
     if (node->kind == TL_ORC_BOOLEAN || node->kind == TL_ORC_STRUCT)
         return TL_OK; /* the filter stays empty, and nobody asks it */
-    for (int64_t i = from; i < from + n; i++) {
-        if (tl_col_is_null(col, i))
-            continue;
-        TL_TRY(hash_of(node, col, i, &hash, err));
+    for (int64_t k = 0; k < n; k++) {
+        TL_TRY(hash_of(node, col, rows == NULL ? from + k : (int64_t)rows[k], &hash, err));
         add(node, hash);
     }
     return TL_OK;

@@ -102,6 +102,7 @@ void tl_orc__wnode_deinit(tl_orc_wnode *node)
     tl_orc__bounds_deinit(&node->stripe);
     tl_orc__bounds_deinit(&node->file);
     tl_orc__words_deinit(&node->words);
+    tl_buf_deinit(&node->rows);
     tl_buf_deinit(&node->bloom);
     tl_buf_deinit(&node->blooms);
     tl_buf_deinit(&node->groups);
@@ -110,105 +111,6 @@ void tl_orc__wnode_deinit(tl_orc_wnode *node)
 }
 
 /* ---- values ---- */
-
-static tl_status put_decimal(tl_orc_wnode *node, const tl_column *col, int64_t i, tl_error *err)
-{
-    tl_i128 v = col->phys == TL_PHYS_I128 ? tl_col_i128(col, i) : tl_col_i64(col, i);
-    unsigned __int128 u = (unsigned __int128)v << 1 ^ (unsigned __int128)(v >> 127);
-    uint8_t bytes[20];
-    size_t n = 0;
-    for (; u > 127; u >>= 7)
-        bytes[n++] = (uint8_t)(u | 128);
-    bytes[n++] = (uint8_t)u;
-    tl_orc__bounds_wide(&node->group, v);
-    TL_TRY(tl_orc__out_put(&node->data, bytes, n, err));
-    return tl_orc__ints_put(&node->lengths, node->type->scale, err);
-}
-
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
-
-void tl_orc__split_timestamp(const tl_column *col, int64_t i, int64_t *millis, int32_t *nanos)
-{
-    if (col->phys == TL_PHYS_TS96) {
-        tl_ts96 v = tl_col_ts96(col, i);
-        *millis = v.millis;
-        *nanos = v.nanos;
-    } else if (col->type->precision <= 3) {
-        *millis = tl_col_i64(col, i);
-        *nanos = 0;
-    } else {
-        *millis = floor_div(tl_col_i64(col, i), 1000);
-        *nanos = (int32_t)(tl_col_i64(col, i) - *millis * 1000) * 1000;
-    }
-}
-
-/* Seconds are cut towards zero, as the reference does and its readers expect; see wall_seconds() in read_column.c. */
-static tl_status put_timestamp(tl_orc_wnode *node, const tl_column *col, int64_t i, tl_error *err)
-{
-    int64_t millis;
-    int32_t nanos;
-    tl_orc__split_timestamp(col, i, &millis, &nanos);
-    tl_orc__bounds_timestamp(&node->group, millis, nanos);
-    int64_t coded = (millis - floor_div(millis, 1000) * 1000) * 1000000 + nanos, zeros = 0;
-    if (coded != 0 && coded % 100 == 0) {
-        for (coded /= 100, zeros = 1; coded % 10 == 0 && zeros < 7; zeros++)
-            coded /= 10;
-    }
-    TL_TRY(tl_orc__ints_put(&node->ints, millis / 1000 - TL_ORC_EPOCH_2015, err));
-    return tl_orc__ints_put(&node->lengths, coded << 3 | zeros, err);
-}
-
-static tl_status put_bytes(tl_orc_wnode *node, const tl_column *col, int64_t i, tl_error *err)
-{
-    tl_bytes_view v = tl_col_bytes(col, i);
-    if (node->kind != TL_ORC_BINARY) {
-        TL_TRY(tl_orc__fit_text(node, &v, err));
-        if (tl_orc__bounds_text(&node->group, v) != TL_OK)
-            return tl_nomem(err, "statistics");
-    }
-    node->group.bytes += (int64_t)v.len;
-    TL_TRY(tl_orc__out_put(&node->data, v.data, v.len, err));
-    return tl_orc__ints_put(&node->lengths, (int64_t)v.len, err);
-}
-
-static tl_status put_value(tl_orc_wnode *node, const tl_column *col, int64_t i, tl_error *err)
-{
-    switch (node->kind) {
-    case TL_ORC_BOOLEAN:
-        node->group.true_count += tl_col_bool(col, i);
-        return tl_orc__bits_put(&node->bits, tl_col_bool(col, i), err);
-    case TL_ORC_BYTE:
-        tl_orc__bounds_int(&node->group, tl_col_i8(col, i));
-        return tl_orc__octets_put(&node->octets, (uint8_t)tl_col_i8(col, i), err);
-    case TL_ORC_FLOAT:
-        tl_orc__bounds_double(&node->group, (double)tl_col_f32(col, i));
-        return tl_orc__out_put(&node->data, (const float *)col->values + i, sizeof(float), err);
-    case TL_ORC_DOUBLE:
-        tl_orc__bounds_double(&node->group, tl_col_f64(col, i));
-        return tl_orc__out_put(&node->data, (const double *)col->values + i, sizeof(double), err);
-    case TL_ORC_DECIMAL:
-        return put_decimal(node, col, i, err);
-    case TL_ORC_TIMESTAMP:
-    case TL_ORC_TIMESTAMP_INSTANT:
-        return put_timestamp(node, col, i, err);
-    case TL_ORC_STRING:
-    case TL_ORC_VARCHAR:
-    case TL_ORC_CHAR:
-    case TL_ORC_BINARY:
-        return put_bytes(node, col, i, err);
-    case TL_ORC_LIST:
-    case TL_ORC_MAP:
-        return tl_orc__ints_put(&node->lengths, col->offsets[i + 1] - col->offsets[i], err);
-    case TL_ORC_STRUCT:
-        return TL_OK;
-    default:
-        tl_orc__bounds_int(&node->group, tl_col_integer(col, i));
-        return tl_orc__ints_put(&node->ints, tl_col_integer(col, i), err);
-    }
-}
 
 /* Rows [from, to), none of them null: their elements or fields follow. */
 static tl_status write_children(tl_orc_wnode *node, const tl_column *col, int64_t from, int64_t to, tl_error *err)
@@ -220,51 +122,55 @@ static tl_status write_children(tl_orc_wnode *node, const tl_column *col, int64_
     return TL_OK;
 }
 
-/* Texts that may become words of a dictionary. */
-static tl_status write_words(tl_orc_wnode *node, const tl_column *col, int64_t from, int64_t n, tl_error *err)
+/* Which of the rows are there: *rows are the numbers of those, NULL if all are. */
+static tl_status put_present(tl_orc_wnode *node, const tl_column *col, int64_t from, int64_t n, const uint32_t **rows, int64_t *count, tl_error *err)
 {
-    tl_buf *rows = &node->words.rows;
-    bool has_nulls = col->validity != NULL && col->null_count != 0;
-    rows->len = 0;
-    if (has_nulls && tl_buf_reserve(rows, (size_t)n * sizeof(uint32_t)) != TL_OK)
-        return tl_nomem(err, "dictionary");
-    uint32_t *to = (uint32_t *)(void *)rows->data;
-    int64_t count = has_nulls ? 0 : n;
+    *rows = NULL;
+    *count = n;
+    if (col->validity == NULL || col->null_count == 0)
+        return tl_orc__bits_put_ones(&node->present, n, err);
+    node->rows.len = 0;
+    if (tl_buf_reserve(&node->rows, (size_t)n * sizeof(uint32_t)) != TL_OK)
+        return tl_nomem(err, "ORC writer");
+    uint32_t *there = (uint32_t *)(void *)node->rows.data;
+    *count = 0;
     for (int64_t i = from; i < from + n; i++) {
-        bool is_there = !has_nulls || !tl_col_is_null(col, i);
+        bool is_there = !tl_col_is_null(col, i);
         TL_TRY(tl_orc__bits_put(&node->present, is_there, err));
-        if (has_nulls) {
-            to[count] = (uint32_t)i;
-            count += is_there;
-        }
+        there[*count] = (uint32_t)i;
+        *count += is_there;
     }
-    node->had_null |= count < n;
-    node->group.has_null |= count < n;
-    node->group.count += count;
-    return tl_orc__words_put(node, col, has_nulls ? to : NULL, from, count, err);
+    node->had_null |= *count < n;
+    node->group.has_null |= *count < n;
+    *rows = there;
+    return TL_OK;
+}
+
+/* Elements or fields of rows that are there, run by run. */
+static tl_status write_runs(tl_orc_wnode *node, const tl_column *col, const uint32_t *rows, int64_t from, int64_t n, tl_error *err)
+{
+    if (rows == NULL)
+        return write_children(node, col, from, from + n, err);
+    for (int64_t k = 0, next; k < n; k = next) {
+        for (next = k + 1; next < n && rows[next] == rows[next - 1] + 1; next++)
+            continue;
+        TL_TRY(write_children(node, col, rows[k], (int64_t)rows[next - 1] + 1, err));
+    }
+    return TL_OK;
 }
 
 tl_status tl_orc__wnode_write(tl_orc_wnode *node, const tl_column *col, int64_t from, int64_t n, tl_error *err)
 {
+    const uint32_t *rows;
+    int64_t count;
+    TL_TRY(put_present(node, col, from, n, &rows, &count, err));
+    node->group.count += count;
     if (node->bloom_bytes > 0)
-        TL_TRY(tl_orc__bloom_rows(node, col, from, n, err));
+        TL_TRY(tl_orc__bloom_rows(node, col, rows, from, count, err));
     if (node->words.state != TL_ORC_WORDS_NONE)
-        return write_words(node, col, from, n, err);
-    int64_t run = from, to = from + n;
-    for (int64_t i = from; i < to; i++) {
-        bool is_null = tl_col_is_null(col, i);
-        TL_TRY(tl_orc__bits_put(&node->present, !is_null, err));
-        if (!is_null) {
-            node->group.count++;
-            TL_TRY(put_value(node, col, i, err));
-            continue;
-        }
-        node->had_null = node->group.has_null = true;
-        if (node->n_children > 0)
-            TL_TRY(write_children(node, col, run, i, err));
-        run = i + 1;
-    }
-    return node->n_children > 0 ? write_children(node, col, run, to, err) : TL_OK;
+        return tl_orc__words_put(node, col, rows, from, count, err);
+    TL_TRY(tl_orc__values_put(node, col, rows, from, count, err));
+    return node->n_children > 0 ? write_runs(node, col, rows, from, count, err) : TL_OK;
 }
 
 /* ---- row groups ---- */

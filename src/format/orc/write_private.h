@@ -39,6 +39,7 @@ static inline tl_status tl_orc__ints_put(tl_orc_ints_out *ints, int64_t v, tl_er
     ints->pending[ints->n++] = v;
     return ints->n < TL_ORC_RUN_MAX ? TL_OK : tl_orc__ints_flush(ints, err);
 }
+tl_status tl_orc__ints_put_all(tl_orc_ints_out *ints, const int64_t *v, int64_t n, tl_error *err);
 int tl_orc__ints_position(const tl_orc_ints_out *ints, uint64_t *to);
 
 #define TL_ORC_OCTETS_MAX 128
@@ -68,6 +69,7 @@ static inline tl_status tl_orc__bits_put(tl_orc_bits_out *bits, bool v, tl_error
     bits->n = 0;
     return tl_orc__octets_put(&bits->octets, (uint8_t)bits->bits, err);
 }
+tl_status tl_orc__bits_put_ones(tl_orc_bits_out *bits, int64_t n, tl_error *err);
 tl_status tl_orc__bits_flush(tl_orc_bits_out *bits, tl_error *err);
 int tl_orc__bits_position(const tl_orc_bits_out *bits, uint64_t *to);
 
@@ -89,6 +91,8 @@ typedef struct tl_orc_bounds {
 void tl_orc__bounds_deinit(tl_orc_bounds *b);
 void tl_orc__bounds_reset(tl_orc_bounds *b);
 void tl_orc__bounds_int(tl_orc_bounds *b, int64_t v);
+/** At most TL_ORC_RUN_MAX of them. */
+void tl_orc__bounds_ints(tl_orc_bounds *b, const int64_t *v, int64_t n);
 void tl_orc__bounds_double(tl_orc_bounds *b, double v);
 void tl_orc__bounds_wide(tl_orc_bounds *b, tl_i128 v);
 void tl_orc__bounds_timestamp(tl_orc_bounds *b, int64_t millis, int32_t nanos);
@@ -123,7 +127,6 @@ typedef struct tl_orc_words {
     tl_buf lengths;  /* uint32_t: of each word as it is written */
     tl_buf in_group; /* a byte for each word: a row of the group has it */
     tl_buf ids;      /* uint32_t: numbers of the rows that wait */
-    tl_buf rows;     /* scratch: rows that are not null */
 } tl_orc_words;
 
 void tl_orc__words_deinit(tl_orc_words *words);
@@ -150,6 +153,7 @@ struct tl_orc_wnode {
     int32_t n_children;
     tl_orc_wnode *children;
     bool had_null; /* in this stripe */
+    tl_buf rows;   /* scratch: uint32_t, rows that are not null */
     tl_orc_bits_out present;
     tl_orc_bits_out bits;
     tl_orc_octets_out octets;
@@ -181,6 +185,10 @@ void tl_orc__wnode_restart_group(tl_orc_wnode *node);
 /** Bytes that the stripe holds. */
 int64_t tl_orc__wnode_bytes(const tl_orc_wnode *node);
 
+/* ---- write_values.c ---- */
+
+/** `n` values, none of them null: rows `rows` (NULL: from, from + 1, …) of `col`. */
+tl_status tl_orc__values_put(tl_orc_wnode *node, const tl_column *col, const uint32_t *rows, int64_t from, int64_t n, tl_error *err);
 /** Splits a timestamp of any layout; nanoseconds of the millisecond. */
 void tl_orc__split_timestamp(const tl_column *col, int64_t i, int64_t *millis, int32_t *nanos);
 
@@ -189,7 +197,7 @@ void tl_orc__split_timestamp(const tl_column *col, int64_t i, int64_t *millis, i
 /** The node and those below it get bloom filters that say yes in vain for this share of values; 0 < fpp < 1. */
 void tl_orc__wnode_set_bloom(tl_orc_wnode *node, double fpp);
 tl_status tl_orc__bloom_start(tl_orc_wnode *node, tl_error *err);
-tl_status tl_orc__bloom_rows(tl_orc_wnode *node, const tl_column *col, int64_t from, int64_t n, tl_error *err);
+tl_status tl_orc__bloom_rows(tl_orc_wnode *node, const tl_column *col, const uint32_t *rows, int64_t from, int64_t n, tl_error *err);
 tl_status tl_orc__bloom_end(tl_orc_wnode *node, tl_error *err);
 
 /** Where a stripe goes: index streams, data streams, and what the footers say of them. */

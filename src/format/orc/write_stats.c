@@ -56,6 +56,29 @@ void tl_orc__bounds_int(tl_orc_bounds *b, int64_t v)
     b->no_sum |= __builtin_add_overflow(b->sum, v, &b->sum);
 }
 
+/* Sums of a run of numbers so far from the ends cannot overflow. */
+#define SUM_IS_SAFE (INT64_C(1) << 53)
+
+void tl_orc__bounds_ints(tl_orc_bounds *b, const int64_t *v, int64_t n)
+{
+    int64_t min = INT64_MAX, max = INT64_MIN;
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        min = v[i] < min ? v[i] : min;
+        max = v[i] > max ? v[i] : max;
+        sum += (uint64_t)v[i];
+    }
+    if (n > 0 && min > -SUM_IS_SAFE && max < SUM_IS_SAFE) {
+        b->min = !b->has_any || min < b->min ? min : b->min;
+        b->max = !b->has_any || max > b->max ? max : b->max;
+        b->has_any = true;
+        b->no_sum |= __builtin_add_overflow(b->sum, (int64_t)sum, &b->sum);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++)
+        tl_orc__bounds_int(b, v[i]);
+}
+
 void tl_orc__bounds_double(tl_orc_bounds *b, double v)
 {
     if (!b->has_any)

@@ -106,9 +106,31 @@ static int packed_bits(const tl_orc_ints_out *ints, int bits)
     return bits > 4 ? 8 : bits == 3 ? 4 : bits;
 }
 
+/* As pack(), four bytes at a time; it may write three bytes too many. */
+static size_t pack_narrow(const uint64_t *v, int32_t n, int width, uint8_t *to)
+{
+    uint64_t acc = 0;
+    int held = 0;
+    uint8_t *p = to;
+    for (int32_t i = 0; i < n; i++) {
+        acc = acc << width | v[i];
+        held += width;
+        if (held >= 32) {
+            held -= 32;
+            tl_write_be32(p, (uint32_t)(acc >> held));
+            p += 4;
+        }
+    }
+    if (held > 0)
+        tl_write_be32(p, (uint32_t)(acc << (32 - held)));
+    return (size_t)(p - to) + (size_t)(held + 7) / 8;
+}
+
 /* n values of `width` bits, the highest first. */
 static size_t pack(const uint64_t *v, int32_t n, int width, uint8_t *to)
 {
+    if (width <= 32)
+        return pack_narrow(v, n, width, to);
     unsigned __int128 acc = 0;
     int held = 0;
     uint8_t *p = to;
@@ -232,6 +254,18 @@ tl_status tl_orc__ints_flush(tl_orc_ints_out *ints, tl_error *err)
     return TL_OK;
 }
 
+tl_status tl_orc__ints_put_all(tl_orc_ints_out *ints, const int64_t *v, int64_t n, tl_error *err)
+{
+    for (int64_t piece; n > 0; v += piece, n -= piece) {
+        piece = TL_MIN(n, (int64_t)(TL_ORC_RUN_MAX - ints->n));
+        memcpy(ints->pending + ints->n, v, (size_t)piece * sizeof *v);
+        ints->n += (int32_t)piece;
+        if (ints->n == TL_ORC_RUN_MAX)
+            TL_TRY(tl_orc__ints_flush(ints, err));
+    }
+    return TL_OK;
+}
+
 int tl_orc__ints_position(const tl_orc_ints_out *ints, uint64_t *to)
 {
     int n = tl_orc__out_position(&ints->out, to);
@@ -273,6 +307,17 @@ int tl_orc__octets_position(const tl_orc_octets_out *octets, uint64_t *to)
     int n = tl_orc__out_position(&octets->out, to);
     to[n] = (uint64_t)octets->n;
     return n + 1;
+}
+
+tl_status tl_orc__bits_put_ones(tl_orc_bits_out *bits, int64_t n, tl_error *err)
+{
+    for (; n > 0 && bits->n > 0; n--)
+        TL_TRY(tl_orc__bits_put(bits, true, err));
+    for (; n >= 8; n -= 8)
+        TL_TRY(tl_orc__octets_put(&bits->octets, 0xff, err));
+    for (; n > 0; n--)
+        TL_TRY(tl_orc__bits_put(bits, true, err));
+    return TL_OK;
 }
 
 tl_status tl_orc__bits_flush(tl_orc_bits_out *bits, tl_error *err)

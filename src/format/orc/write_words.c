@@ -13,7 +13,6 @@ void tl_orc__words_deinit(tl_orc_words *words)
     tl_buf_deinit(&words->lengths);
     tl_buf_deinit(&words->in_group);
     tl_buf_deinit(&words->ids);
-    tl_buf_deinit(&words->rows);
 }
 
 void tl_orc__words_reset(tl_orc_words *words)
