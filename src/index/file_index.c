@@ -318,6 +318,12 @@ static tl_status ask_entry(container *box, entry *e, const questions *q, const t
     return TL_OK;
 }
 
+/* A column named as an index names values of a map: it has no index, and must not be given that one. */
+static bool looks_like_value(const tl_field *field)
+{
+    return field->id != TL_FILE_INDEX_MAP_VALUE && strchr(field->name, '[') != NULL && field->name[strlen(field->name) - 1] == ']';
+}
+
 static tl_status ask_leaf(container *box, const tl_predicate *leaf, bool want, tl_findex__answer *out, tl_error *err)
 {
     const tl_field *field = &box->row_type->fields[leaf->column];
@@ -325,7 +331,7 @@ static tl_status ask_leaf(container *box, const tl_predicate *leaf, bool want, t
     tl_findex__value *values = NULL;
     questions q = {.n = 0};
     int64_t n = 0;
-    if (!tl_findex__type_of(field->type, &type))
+    if (!tl_findex__type_of(field->type, &type) || looks_like_value(field))
         return TL_OK;
     TL_TRY(literal_values(leaf, &type, box->in.arena, &values, &n, err));
     if (n >= 0)

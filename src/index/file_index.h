@@ -25,6 +25,9 @@ typedef struct tl_file_index_place {
     const char *path;
 } tl_file_index_place;
 
+/** Id of a field that stands for the values of a map under a key, with the name `m[k]` that indexes give them. */
+#define TL_FILE_INDEX_MAP_VALUE (-2)
+
 /** What an index says of a filter. */
 typedef enum tl_file_index_verdict {
     TL_INDEX_ALL,  /* nothing: any row may pass */
@@ -35,7 +38,8 @@ typedef enum tl_file_index_verdict {
 /**
  * Ask the index which rows can pass.
  *
- * @param pred  bound to `row_type`, whose columns have the names and types that they have in the data file
+ * @param pred  bound to `row_type`, whose columns have the names and types that they have in the data file; values of maps are fields of
+ *              the id TL_FILE_INDEX_MAP_VALUE
  * @param rows  of the data file
  * @param out   TL_INDEX_SOME: the rows, with a few between them; tl_row_ranges_deinit()
  * @return TL_E_CORRUPT names column, kind and place

@@ -27,6 +27,7 @@ typedef struct bucket_reader {
     bool with_seq;
     int64_t batch_rows;
     tl_predicate *pred; /* bound to the config's read_type; NULL: none */
+    tl_map_filter *map_filter; /* for files that need no merging; NULL: none */
     read_path direct;
     read_path merged;
     tl_lsm__scan *in_order;  /* merged.scan without sequence numbers; NULL: not made */
@@ -54,6 +55,7 @@ static void bucket_reader_free(tl_reader *reader)
     if (r->sections != NULL)
         tl_sections_free(r->sections, r->n_sections);
     tl_predicate_free(r->pred);
+    tl_map_filter_unref(r->map_filter);
     tl_free(r->columns);
     tl_type_unref(r->base.type);
     tl_lsm__bucket_unref(r->bucket);
@@ -108,6 +110,7 @@ static tl_status make_direct(bucket_reader *r, tl_error *err)
     r->direct.scan->with_kind = r->with_kinds;
     r->direct.scan->with_seq = r->with_seq;
     r->direct.scan->drop_deletes = !r->keep_deletes;
+    r->direct.scan->map_filter = tl_map_filter_ref(r->map_filter);
     return TL_OK;
 }
 
@@ -360,6 +363,8 @@ static tl_status take_spec(bucket_reader *r, const tl_bucket_read_spec *spec, tl
     r->with_kinds = spec->with_kinds || spec->keep_deletes;
     r->with_seq = spec->with_seq;
     r->batch_rows = spec->batch_rows;
+    if (!config->data_evolution) /* there a row is put together from several files */
+        r->map_filter = tl_map_filter_ref(spec->map_filter);
     if (spec->predicate != NULL)
         TL_TRY(tl_predicate_dup(spec->predicate, &r->pred, err));
     return tl_type_project(config->read_type, r->columns, r->n_columns, &r->base.type, err);

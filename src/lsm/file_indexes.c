@@ -113,7 +113,86 @@ static tl_status index_file_of(const tl_data_file *file, const char **out, tl_er
     return TL_OK;
 }
 
-tl_status tl_lsm__index_ask(const tl_lsm__bucket *bucket, const tl_data_file *file, const tl_predicate *pred, const tl_type *type,
+/* A filter in the terms of the index: a ROW of the columns and of values in maps, which are named as the index names them. */
+typedef struct question {
+    const tl_type *type;
+    tl_predicate *pred;
+} question;
+
+static void question_deinit(question *q)
+{
+    tl_type_unref(q->type);
+    tl_predicate_free(q->pred);
+}
+
+/* Whether the map has the same type in the file. */
+static bool is_same_map(const tl_lsm__file_column *column, const tl_type *map)
+{
+    return column->unsupported == NULL &&
+           (column->evolution == NULL || tl_type_equal(tl_evolution_read_type(column->evolution), map, /* with_nullable= */ false));
+}
+
+/* "m[k]" of a file; *out NULL if its index has no such value, or one of another type. Names with a bracket could be read in two ways. */
+static tl_status name_of_value(const tl_data_file *file, const tl_lsm__file_column *column, const tl_type *map, const char *key, char **out, tl_error *err)
+{
+    int32_t hint = 0;
+    *out = NULL;
+    if (column->name == NULL || strchr(column->name, '[') != NULL || !tl_data_file_holds(file, column->name, &hint) || !is_same_map(column, map))
+        return TL_OK;
+    *out = tl_strf("%s[%s]", column->name, key);
+    return *out == NULL ? tl_nomem(err, "file index") : TL_OK;
+}
+
+/* Values in maps go behind the columns of `filter->type`; those that the index does not know are left out of the filter. */
+static tl_status make_question(const tl_lsm__index_filter *filter, const tl_data_file *file, const tl_type *table_type, tl_field *fields, int32_t *map,
+                               question *q, tl_error *err)
+{
+    const tl_map_filter *maps = filter->map_filter;
+    int32_t n = filter->type->n_fields;
+    if (filter->pred != NULL)
+        TL_TRY(tl_predicate_dup(filter->pred, &q->pred, err));
+    for (int32_t i = 0; i < n; i++)
+        fields[i] = filter->type->fields[i];
+    for (int32_t i = 0; i < maps->n_values; i++) {
+        int32_t column = maps->values[i].column;
+        const tl_type *type = table_type->fields[column].type;
+        TL_TRY(name_of_value(file, &filter->schema->columns[column], type, maps->values[i].key, &fields[n].name, err));
+        map[i] = fields[n].name == NULL ? -1 : n;
+        fields[n].type = type->fields[1].type;
+        fields[n].id = TL_FILE_INDEX_MAP_VALUE;
+        n += map[i] >= 0;
+    }
+    tl_predicate *of_maps = NULL;
+    TL_TRY(tl_type_create_row(/* nullable= */ false, fields, n, &q->type, err));
+    TL_TRY(tl_predicate_remap(maps->predicate, map, /* weaken= */ true, &of_maps, err));
+    return tl_predicate_combine(TL_PRED_AND, TL_STEAL(q->pred), of_maps, &q->pred, err);
+}
+
+static tl_status ask_with_maps(const tl_file_index_place *place, const tl_lsm__index_filter *filter, const tl_data_file *file, const tl_type *table_type,
+                               tl_file_index_verdict *verdict, tl_row_ranges *out, tl_error *err)
+{
+    const int32_t n = filter->type->n_fields, n_values = filter->map_filter->n_values;
+    TL_CLEANUP(tl_freep) tl_field *fields = tl_calloc((size_t)n + (size_t)n_values + 1, sizeof *fields);
+    TL_CLEANUP(tl_freep) int32_t *map = tl_alloc(((size_t)n_values + 1) * sizeof *map);
+    TL_CLEANUP(question_deinit) question q = {.pred = NULL};
+    if (fields == NULL || map == NULL)
+        return tl_nomem(err, "file index");
+    tl_status status = make_question(filter, file, table_type, fields, map, &q, err);
+    for (int32_t i = n; i < n + n_values; i++)
+        tl_free(fields[i].name); /* the type has copies */
+    if (status == TL_OK)
+        status = tl_file_index_ask(place, q.pred, q.type, file->rows, verdict, out, err);
+    return status;
+}
+
+static tl_status ask(const tl_lsm__bucket *bucket, const tl_file_index_place *place, const tl_lsm__index_filter *filter, const tl_data_file *file,
+                     tl_file_index_verdict *verdict, tl_row_ranges *out, tl_error *err)
+{
+    return filter->map_filter == NULL ? tl_file_index_ask(place, filter->pred, filter->type, file->rows, verdict, out, err)
+                                      : ask_with_maps(place, filter, file, bucket->config->schema->row_type, verdict, out, err);
+}
+
+tl_status tl_lsm__index_ask(const tl_lsm__bucket *bucket, const tl_data_file *file, const tl_lsm__index_filter *filter,
                             tl_file_index_verdict *verdict, tl_row_ranges *out, tl_error *err)
 {
     const char *name = NULL;
@@ -123,7 +202,7 @@ tl_status tl_lsm__index_ask(const tl_lsm__bucket *bucket, const tl_data_file *fi
         return TL_OK;
     if (file->embedded_index.data != NULL) {
         place.bytes = tl_bytes_view_of(file->embedded_index);
-        return tl_file_index_ask(&place, pred, type, file->rows, verdict, out, err);
+        return ask(bucket, &place, filter, file, verdict, out, err);
     }
     TL_TRY(index_file_of(file, &name, err));
     if (name == NULL)
@@ -132,7 +211,7 @@ tl_status tl_lsm__index_ask(const tl_lsm__bucket *bucket, const tl_data_file *fi
     if (path == NULL)
         return tl_nomem(err, "file index");
     place.path = path;
-    return tl_file_index_ask(&place, pred, type, file->rows, verdict, out, err);
+    return ask(bucket, &place, filter, file, verdict, out, err);
 }
 
 /* ---- made anew ---- */

@@ -10,6 +10,7 @@
 #include "index/deletion_vector.h"
 #include "merge/merge.h"
 #include "meta/meta.h"
+#include "types/map_filter.h"
 
 typedef enum tl_changelog_producer {
     TL_CHANGELOG_NONE,
@@ -227,6 +228,7 @@ typedef struct tl_bucket_read_spec {
     const int32_t *columns; /* indices into the config's read_type, in output order; NULL: all of the table */
     int32_t n_columns;
     const tl_predicate *predicate; /* bound to the config's read_type; exact: rows that fail are left out after merging */
+    tl_map_filter *map_filter;     /* bound to the same (ref taken): rows that fail may be left out; NULL: none */
     bool keep_deletes;             /* results of kind -U/-D are returned too (audit log); row_kind is set */
     bool with_kinds;               /* row_kind is set (+I or +U); implied by keep_deletes */
     bool with_seq;                 /* the batches' seq is set */

@@ -188,8 +188,15 @@ tl_merge_input tl_lsm__merge_input(const tl_file_list *run);
 tl_status tl_lsm__index_plan_of(tl_lsm_config *config, const tl_file_index_plan **out, tl_error *err);
 /** Finish the indexes of a file that is written, and put them into its entry or beside it. On failure nothing is left behind. */
 tl_status tl_lsm__index_attach(const tl_lsm__bucket *bucket, tl_file_index_writer *writer, tl_data_file *file, tl_error *err);
-/** Which rows of a file can pass, as its index knows; `pred` is bound to `type`, whose columns have the file's names and types. */
-tl_status tl_lsm__index_ask(const tl_lsm__bucket *bucket, const tl_data_file *file, const tl_predicate *pred, const tl_type *type,
+/** A filter on a file as its indexes are asked: in the names and types of the file. */
+typedef struct tl_lsm__index_filter {
+    const tl_predicate *pred;          /* NULL: none */
+    const tl_type *type;               /* that `pred` is bound to */
+    const tl_map_filter *map_filter;   /* bound to the table's row type; NULL: none */
+    const tl_lsm__file_schema *schema; /* where its columns are in the file */
+} tl_lsm__index_filter;
+/** Which rows of a file can pass, as its index knows. */
+tl_status tl_lsm__index_ask(const tl_lsm__bucket *bucket, const tl_data_file *file, const tl_lsm__index_filter *filter,
                             tl_file_index_verdict *verdict, tl_row_ranges *out, tl_error *err);
 
 /* ---- sections.c ---- */
@@ -221,6 +228,7 @@ typedef struct tl_lsm__scan {
     int64_t batch_rows;
     tl_predicate *pred;     /* bound to `type`; NULL: none */
     tl_predicate *key_pred; /* the part of it that looks at key columns only; NULL: none */
+    tl_map_filter *map_filter; /* asked of the indexes of every file: bound to the table's row type; NULL: none */
     atomic_int refs;
 } tl_lsm__scan;
 

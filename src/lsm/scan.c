@@ -113,6 +113,7 @@ void tl_lsm__scan_unref(tl_lsm__scan *scan)
     tl_free(scan->key_idx);
     tl_predicate_free(scan->pred);
     tl_predicate_free(scan->key_pred);
+    tl_map_filter_unref(scan->map_filter);
     tl_free(scan);
 }
 
@@ -476,8 +477,9 @@ static tl_status open_format(file_reader *r, const tl_type *type, tl_error *err)
     tl_file_index_verdict verdict = TL_INDEX_ALL;
     TL_TRY(tl_format_of_file(r->file->name, &format, err));
     TL_TRY(tl_lsm__check_format(scan->bucket->config, format, err));
-    if (r->pushed != NULL && r->pushed->op != TL_PRED_TRUE)
-        TL_TRY(tl_lsm__index_ask(scan->bucket, r->file, r->pushed, type, &verdict, &r->rows, err));
+    const tl_lsm__index_filter filter = {.pred = r->pushed, .type = type, .map_filter = scan->map_filter, .schema = r->schema};
+    if ((r->pushed != NULL && r->pushed->op != TL_PRED_TRUE) || scan->map_filter != NULL)
+        TL_TRY(tl_lsm__index_ask(scan->bucket, r->file, &filter, &verdict, &r->rows, err));
     if (verdict == TL_INDEX_NONE)
         return TL_OK;
     TL_CLEANUP(tl_freep) char *path = tl_lsm__bucket_file_path(scan->bucket, r->file);

@@ -265,6 +265,8 @@ tl_status tl_plan__find_ranks(tl_binder *b, tl_plan **plan);
 tl_status tl_plan__find_windows(tl_binder *b, tl_plan *plan);
 /** Split a filter over `type` into what a scan can take (*predicate) and the rest (*rest), either may be NULL. */
 tl_status tl_plan__to_predicate(tl_binder *b, tl_expr *condition, const tl_type *type, tl_predicate **predicate, tl_expr **rest);
+/** What of a filter over `type` speaks of values of maps alone, under fixed keys; the filter stays necessary. NULL: nothing. */
+tl_status tl_plan__to_map_filter(tl_binder *b, tl_expr *condition, const tl_type *type, tl_map_filter **out);
 tl_status tl_plan__conjuncts(tl_binder *b, tl_expr *condition, tl_expr ***out, int32_t *n);
 tl_status tl_plan__conjunction(tl_binder *b, tl_expr **conjuncts, int32_t n, tl_expr **out);
 

@@ -116,7 +116,12 @@ static tl_status open_scan(tl_sql_session *session, const tl_plan *plan, tl_read
     if (plan->table->kind == TL_SQL_TABLE_CONNECTOR)
         return open_source(session, plan, out, err);
     static const tl_reader_ops ops = {kept_next, kept_free};
-    tl_scan_spec spec = {.columns = plan->columns, .n_columns = plan->type->n_fields, .predicate = plan->predicate, .limit = plan->limit, .pool = session->pool};
+    tl_scan_spec spec = {.columns = plan->columns,
+                         .n_columns = plan->type->n_fields,
+                         .predicate = plan->predicate,
+                         .map_filter = plan->map_filter,
+                         .limit = plan->limit,
+                         .pool = session->pool};
     tl_reader *in;
     TL_TRY(tl_error_wrap(err, tl_table_read(plan->table->table, &spec, &in, err), "table %s.%s", plan->table->db, plan->table->name));
     kept_reader *r = tl_calloc(1, sizeof *r);

@@ -176,7 +176,10 @@ static tl_status push_scan(tl_binder *b, tl_plan *plan, conjunct_list list, tl_p
     tl_expr *condition, *rest;
     TL_TRY(tl_plan__conjunction(b, list.items, list.n, &condition));
     TL_TRY(tl_plan__to_predicate(b, condition, plan->table->row_type, &plan->predicate, &rest));
-    return rest == NULL ? TL_OK : tl_bind__filter(b, plan, rest, out);
+    if (rest == NULL)
+        return TL_OK;
+    TL_TRY(tl_plan__to_map_filter(b, rest, plan->table->row_type, &plan->map_filter));
+    return tl_bind__filter(b, plan, rest, out);
 }
 
 static tl_status push_filters(tl_binder *b, tl_plan *plan, conjunct_list list, tl_plan **out)

@@ -227,10 +227,12 @@ struct tl_plan {
     int32_t n_inputs;
 
     /* SCAN: columns of table->row_type; predicate (NULL: none) is bound to table->row_type and belongs to the scan: no FILTER
-       repeats it. limit < 0: none. LAKE only: predicate, limit. */
+       repeats it. map_filter (NULL: none) is what a FILTER above says of values in maps. limit < 0: none. LAKE only: predicate,
+       map_filter, limit. */
     const tl_sql_table *table;
     const int32_t *columns;
     tl_predicate *predicate;
+    tl_map_filter *map_filter;
     int64_t limit;
 
     /* VALUES: n_rows * number of columns, constant; PROJECT: one for each column */

@@ -110,6 +110,8 @@ typedef struct tl_sql_stmt_impl {
     size_t n_tables, cap_tables;
     tl_predicate **predicates;
     size_t n_predicates, cap_predicates;
+    tl_map_filter **map_filters;
+    size_t n_map_filters, cap_map_filters;
     tl_options **options;
     size_t n_options, cap_options;
     tl_sql_env env; /* fixed when the statement was prepared */
@@ -122,6 +124,7 @@ tl_status tl_sql__own_type(tl_sql_stmt_impl *stmt, const tl_type *type, tl_error
 tl_status tl_sql__own_column(tl_sql_stmt_impl *stmt, tl_column *col, tl_error *err);
 tl_status tl_sql__own_table(tl_sql_stmt_impl *stmt, tl_table *table, tl_error *err);
 tl_status tl_sql__own_predicate(tl_sql_stmt_impl *stmt, tl_predicate *pred, tl_error *err);
+tl_status tl_sql__own_map_filter(tl_sql_stmt_impl *stmt, tl_map_filter *filter, tl_error *err);
 /** A fresh options table that lives as long as the statement. */
 tl_status tl_sql__new_options(tl_sql_stmt_impl *stmt, tl_options **out, tl_error *err);
 

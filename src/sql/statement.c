@@ -30,6 +30,7 @@ DEFINE_OWN(tl_sql__own_type, const tl_type, types, tl_type_unref)
 DEFINE_OWN(tl_sql__own_column, tl_column, columns, tl_column_unref)
 DEFINE_OWN(tl_sql__own_table, tl_table, tables, tl_table_free)
 DEFINE_OWN(tl_sql__own_predicate, tl_predicate, predicates, tl_predicate_free)
+DEFINE_OWN(tl_sql__own_map_filter, tl_map_filter, map_filters, tl_map_filter_unref)
 
 static DEFINE_OWN(own_options, tl_options, options, options_free)
 
@@ -47,6 +48,8 @@ void tl_sql__stmt_deinit(tl_sql_stmt_impl *stmt)
 {
     for (size_t i = 0; i < stmt->n_predicates; i++)
         tl_predicate_free(stmt->predicates[i]);
+    for (size_t i = 0; i < stmt->n_map_filters; i++)
+        tl_map_filter_unref(stmt->map_filters[i]);
     for (size_t i = 0; i < stmt->n_columns; i++)
         tl_column_unref(stmt->columns[i]);
     for (size_t i = 0; i < stmt->n_tables; i++)
@@ -56,6 +59,7 @@ void tl_sql__stmt_deinit(tl_sql_stmt_impl *stmt)
     for (size_t i = 0; i < stmt->n_options; i++)
         options_free(stmt->options[i]);
     tl_free(stmt->predicates);
+    tl_free(stmt->map_filters);
     tl_free(stmt->columns);
     tl_free(stmt->tables);
     tl_free(stmt->types);

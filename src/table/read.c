@@ -332,6 +332,8 @@ static tl_status read_data_split(tl_table *table, const tl_split *split, const t
     }
     if (split->kind != TL_SPLIT_DATA)
         return tl_table__read_changes(table, split, &read, out, err);
+    if (!split->streaming && !split->other_branch && !keep_deletes && !spec->with_kinds)
+        read.map_filter = spec->map_filter;
     if (split->streaming || table->n_keys == 0)
         return tl_files_read(table->config, partition, split->bucket, split->files.items, split->files.n, &read, out, err);
     if (tl_table__reads_raw(split) && !keep_deletes)
@@ -386,6 +388,7 @@ static void free_read_ctx(void *ctx)
     tl_splits_deinit(&read->splits);
     tl_free(read->columns);
     tl_predicate_free(read->predicate);
+    tl_map_filter_unref(read->spec.map_filter);
     tl_free(read);
 }
 
@@ -396,6 +399,7 @@ static tl_status make_read_ctx(tl_table *table, const tl_scan_spec *spec, read_c
         return tl_nomem(err, "read");
     read->table = table;
     read->spec = *spec;
+    read->spec.map_filter = tl_map_filter_ref(spec->map_filter);
     tl_status status = TL_OK;
     if (spec->columns != NULL) {
         read->columns = tl_alloc((size_t)(spec->n_columns + 1) * sizeof *read->columns);
