@@ -446,7 +446,7 @@ static tl_status write_rows(tl_table_writer *writer, tl_reader *rows, const tl_t
 
 tl_status tl_exec__write(tl_sql_session *session, tl_table *table, tl_reader *rows, bool overwrite, const tl_options *partition, tl_error *err)
 {
-    tl_write_options options = {.pool = session->pool, .ignore_previous = overwrite};
+    tl_write_options options = {.pool = session->pool, .ignore_previous = overwrite, .real_buckets = true};
     tl_table_writer *writer = NULL;
     tl_commit_messages messages = {0};
     tl_status status = tl_table_writer_create(table, &options, &writer, err);

@@ -415,6 +415,16 @@ static bool takes_away(const tl_changes *changes)
     return false;
 }
 
+/* Rows that were placed at once although they could wait (bucket_counts.c): another job may have given the partition another number of
+   buckets. Java: TableCommitImpl#appendCommitCheckConflict. */
+static bool places_postponed(const commit *c)
+{
+    bool places = false;
+    for (size_t i = 0; c->table->bucket_mode == TL_BUCKETS_POSTPONE && i < c->append.table.n && !places; i++)
+        places = c->append.table.items[i].bucket >= 0;
+    return places;
+}
+
 /* A conflict that no retry can mend: the files will never get in. */
 static tl_status reject(commit *c, tl_status status, const tl_error *err)
 {
@@ -439,6 +449,7 @@ static tl_status append_phase(commit *c, tl_error *err)
     }
     tl_attempt attempt = attempt_of(c, takes_away(&c->append) ? TL_COMMIT_OVERWRITE : TL_COMMIT_APPEND);
     attempt.based = c->messages;
+    attempt.check |= places_postponed(c);
     attempt.discard_duplicates = attempt.kind == TL_COMMIT_APPEND &&
                                  tl_table__option_bool(&c->table->schema->options, "commit.discard-duplicate-files");
     return make(c, &attempt, &c->append, err);

@@ -3,6 +3,8 @@
  * gives them real ones. A partition gets `postpone.default-bucket-num` buckets at its first compaction and keeps that number.
  * Source: format reference §15; Java: PostponeBucketCompactSplitSource, RewritePostponeBucketCommittableOperator, BucketFiles.
  *
+ * Real buckets with files on level 0 are compacted as well: writers in batch place rows at once, and only write (bucket_counts.c).
+ *
  * The job writes the waiting rows through a table handle with fixed buckets, in the order of the files, and commits everything as
  * one compaction: waiting files go, files of real buckets come. A file that the write made and a compaction took at once has
  * never been seen by anybody and is removed.
@@ -22,12 +24,14 @@ typedef struct job {
     tl_entries files; /* of bucket -2, by partition, then by time */
     waiting *partitions;
     size_t n;
+    tl_entries fresh; /* of real buckets: one file on level 0 of each partition that has some */
     tl_commit_messages messages;
 } job;
 
 static void job_deinit(job *j)
 {
     tl_entries_deinit(&j->files);
+    tl_entries_deinit(&j->fresh);
     tl_free(j->partitions);
     tl_commit_messages_deinit(&j->messages);
 }
@@ -57,6 +61,29 @@ static void sort_by_time(tl_manifest_entry *items, size_t n)
     }
 }
 
+static tl_status collect_fresh(job *j, const tl_manifest_entry *e, tl_map *seen, tl_error *err)
+{
+    static char mark;
+    void *before = NULL;
+    if (e->bucket < 0 || e->total_buckets <= 0 || e->file->level != 0)
+        return TL_OK;
+    if (tl_map_put(seen, e->partition.data, e->partition.len, &mark, &before) != TL_OK)
+        return tl_nomem(err, "partitions");
+    if (before != NULL)
+        return TL_OK;
+    return tl_entries_add(&j->fresh, TL_ENTRY_ADD, tl_bytes_view_of(e->partition), e->bucket, e->total_buckets, e->file, err);
+}
+
+static tl_status collect_all_fresh(job *j, const tl_entries *live, tl_error *err)
+{
+    tl_map seen = {0};
+    tl_status status = TL_OK;
+    for (size_t i = 0; i < live->n && status == TL_OK; i++)
+        status = collect_fresh(j, &live->items[i], &seen, err);
+    tl_map_deinit(&seen);
+    return status;
+}
+
 static tl_status collect_waiting(job *j, const tl_entries *live, tl_map *totals, tl_error *err)
 {
     for (size_t i = 0; i < live->n; i++) {
@@ -70,7 +97,7 @@ static tl_status collect_waiting(job *j, const tl_entries *live, tl_map *totals,
     return TL_OK;
 }
 
-static tl_status divide(job *j, const tl_map *totals, int64_t otherwise, tl_error *err)
+static tl_status divide(job *j, const tl_map *totals, int32_t otherwise, tl_error *err)
 {
     sort_by_time(j->files.items, j->files.n);
     j->partitions = tl_calloc(j->files.n + 1, sizeof *j->partitions);
@@ -82,20 +109,28 @@ static tl_status divide(job *j, const tl_map *totals, int64_t otherwise, tl_erro
         if (last == NULL || !tl_bytes_equal(tl_bytes_view_of(j->files.items[last->from].partition), partition)) {
             uintptr_t total = (uintptr_t)tl_map_get(totals, partition.data, partition.len);
             last = &j->partitions[j->n++];
-            *last = (waiting){.from = i, .n_buckets = total != 0 ? (int32_t)total : (int32_t)otherwise};
+            *last = (waiting){.from = i, .n_buckets = total != 0 ? (int32_t)total : otherwise};
         }
         last->to = i + 1;
     }
     return TL_OK;
 }
 
+tl_status tl_postpone__default_buckets(const tl_table *table, int32_t *out, tl_error *err)
+{
+    int64_t n = 0;
+    TL_TRY(tl_table__option_int(&table->schema->options, "postpone.default-bucket-num", 1, &n, err));
+    if (n < 1 || n > INT16_MAX)
+        return tl_error_set(err, TL_E_INVALID, "option 'postpone.default-bucket-num': %lld is not within 1 and %d", (long long)n, INT16_MAX);
+    *out = (int32_t)n;
+    return TL_OK;
+}
+
 static tl_status find_waiting(job *j, tl_error *err)
 {
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *latest = NULL;
-    int64_t otherwise = 0;
-    TL_TRY(tl_table__option_int(&j->table->schema->options, "postpone.default-bucket-num", 1, &otherwise, err));
-    if (otherwise < 1 || otherwise > INT16_MAX)
-        return tl_error_set(err, TL_E_INVALID, "option 'postpone.default-bucket-num': %lld is not within 1 and %d", (long long)otherwise, INT16_MAX);
+    int32_t otherwise = 0;
+    TL_TRY(tl_postpone__default_buckets(j->table, &otherwise, err));
     TL_TRY(tl_table__latest(j->table->fs, &j->table->paths, &latest, err));
     if (latest == NULL)
         return TL_OK;
@@ -107,6 +142,8 @@ static tl_status find_waiting(job *j, tl_error *err)
     tl_status status = tl_table__scan(j->table, &scan, &live, err);
     if (status == TL_OK)
         status = collect_waiting(j, &live, &totals, err);
+    if (status == TL_OK)
+        status = collect_all_fresh(j, &live, err);
     if (status == TL_OK)
         status = divide(j, &totals, otherwise, err);
     tl_map_deinit(&totals);
@@ -217,6 +254,25 @@ static tl_status add_waiting(job *j, const waiting *w, tl_error *err)
     return TL_OK;
 }
 
+/* Buckets of the partitions that have the handle's number of buckets and files on level 0. */
+static tl_status compact_fresh(const job *j, int32_t n_buckets, tl_table_writer *writer, tl_error *err)
+{
+    static char mark;
+    tl_map partitions = {0};
+    tl_status status = TL_OK;
+    for (size_t i = 0; i < j->fresh.n && status == TL_OK; i++) {
+        tl_bytes_view p = tl_bytes_view_of(j->fresh.items[i].partition);
+        if (j->fresh.items[i].total_buckets == n_buckets && tl_map_put(&partitions, p.data, p.len, &mark, NULL) != TL_OK)
+            status = tl_nomem(err, "partitions");
+    }
+    if (status == TL_OK && partitions.count > 0)
+        status = tl_table__writer_compact(writer, &partitions, /* full= */ false, err);
+    else if (status == TL_OK)
+        status = tl_table_writer_compact(writer, /* full= */ false, err);
+    tl_map_deinit(&partitions);
+    return status;
+}
+
 /* All partitions with the same number of buckets, through one handle. */
 static tl_status rewrite(job *j, int32_t n_buckets, tl_pool *pool, tl_error *err)
 {
@@ -242,7 +298,7 @@ static tl_status rewrite(job *j, int32_t n_buckets, tl_pool *pool, tl_error *err
             status = add_waiting(j, w, err);
     }
     if (status == TL_OK)
-        status = tl_table_writer_compact(writer, /* full= */ false, err);
+        status = compact_fresh(j, n_buckets, writer, err);
     if (status == TL_OK)
         status = tl_table_writer_prepare(writer, /* wait_compaction= */ true, &written, err);
     tl_table_writer_free(writer);
@@ -252,16 +308,21 @@ static tl_status rewrite(job *j, int32_t n_buckets, tl_pool *pool, tl_error *err
     return status;
 }
 
+static int32_t count_at(const job *j, size_t i)
+{
+    return i < j->n ? j->partitions[i].n_buckets : j->fresh.items[i - j->n].total_buckets;
+}
+
 tl_status tl_postpone__compact(tl_table *table, tl_pool *pool, tl_commit_messages *out, tl_error *err)
 {
     job j = {.table = table};
     tl_status status = find_waiting(&j, err);
-    for (size_t i = 0; i < j.n && status == TL_OK; i++) {
+    for (size_t i = 0; i < j.n + j.fresh.n && status == TL_OK; i++) {
         bool done = false;
-        for (size_t k = 0; k < i; k++)
-            done |= j.partitions[k].n_buckets == j.partitions[i].n_buckets;
+        for (size_t k = 0; k < i && !done; k++)
+            done = count_at(&j, k) == count_at(&j, i);
         if (!done)
-            status = rewrite(&j, j.partitions[i].n_buckets, pool, err);
+            status = rewrite(&j, count_at(&j, i), pool, err);
     }
     if (status == TL_OK) {
         *out = j.messages;

@@ -157,6 +157,7 @@ typedef struct tl_write_options {
     tl_pool *pool;        /* buckets are flushed on it, several at a time, and compacted beside; NULL: flushed inside the calls */
     tl_pool *compactions; /* where buckets are compacted if `pool` is NULL; NULL: inside the calls */
     bool ignore_previous; /* overwrite: don't look at existing files */
+    bool real_buckets;    /* rows of postponed tables get real buckets now, unless 'postpone.batch-write-fixed-bucket' is false: what SQL in batch does */
     const char *user;    /* commit user, in names of files of postponed buckets; NULL: a random one */
     /* Tables with data evolution: columns (indices into the table's row type) that are written, in this order, whatever else the
        batches hold; NULL: all. The array must outlive the writer. */

@@ -122,6 +122,8 @@ tl_status tl_branch__require(tl_table *table, const char *name, tl_error *err);
 tl_status tl_table__reopen(tl_table *table, const tl_options *forced, tl_table **out, tl_error *err);
 /** tl_table_writer_compact_all() for a set of partition rows; NULL: all. */
 tl_status tl_table__writer_compact(tl_table_writer *writer, const tl_map *partitions, bool full, tl_error *err);
+/** How many buckets a partition without real ones gets, from the table's options. */
+tl_status tl_postpone__default_buckets(const tl_table *table, int32_t *out, tl_error *err);
 /** What a compaction of postponed buckets does, as messages of one compaction (postpone.c). */
 tl_status tl_postpone__compact(tl_table *table, tl_pool *pool, tl_commit_messages *out, tl_error *err);
 /** Split a comma list into NUL-terminated copies; `trim` cuts blanks. Freed with tl_names_free(). */

@@ -18,6 +18,7 @@ typedef struct open_bucket {
 
 struct tl_table_writer {
     tl_table *table;
+    tl_table *placing; /* a handle with real buckets, which is `table` then; NULL: `table` is the caller's */
     tl_write_options options;
     tl_row_rules rules;
     open_bucket *buckets;
@@ -25,8 +26,7 @@ struct tl_table_writer {
     size_t cap;
     tl_map index; /* (bucket, partition) -> position + 1 */
     tl_vectors vectors; /* deletion vectors of the snapshot that buckets are being opened from */
-    tl_hash_index *hashes; /* NULL: buckets are not dynamic */
-    tl_key_index *keys;    /* NULL: the primary key does not span partitions */
+    tl_bucket_chooser by;
     tl_write_view view;
     tl_lsm_config *waiting; /* how rows are written that wait for a bucket; NULL: they have one */
     int64_t round;          /* of prepares */
@@ -43,6 +43,26 @@ static tl_status create_waiting(tl_table_writer *w, tl_error *err)
     const char *user = w->options.user == NULL ? uuid : w->options.user;
     w->options.ignore_previous = true; /* new files are all that it adds */
     return tl_lsm_config_create_postpone(w->table->fs, &w->table->paths, w->table->schema, user, &w->waiting, err);
+}
+
+/* Rows that would wait get real buckets: through a handle that has some, which only writes. How many there are is each partition's own
+   number, never the handle's. Java: PostponeUtils#tableForFixBucketWrite. */
+static tl_status create_placing(tl_table_writer *w, tl_error *err)
+{
+    tl_table *table = w->table;
+    tl_options real = {0};
+    tl_status status = tl_options_set(&real, "bucket", "1");
+    if (status == TL_OK)
+        status = tl_options_set(&real, "write-only", "true");
+    status = status == TL_OK ? tl_table__reopen(table, &real, &w->placing, err) : tl_nomem(err, "options");
+    tl_options_deinit(&real);
+    TL_TRY(status);
+    if (w->placing->schema->id != table->schema->id) {
+        char name[256];
+        return tl_error_set(err, TL_E_CONFLICT, "table %s: its schema was changed meanwhile: run the statement again", tl_table__full_name(table, name));
+    }
+    w->table = w->placing;
+    return tl_bucket_counts_create(w->table, w->options.pool, &w->by.counts, err);
 }
 
 static bool writes_column(const tl_write_options *options, int32_t column)
@@ -117,14 +137,16 @@ tl_status tl_table_writer_create(tl_table *table, const tl_write_options *option
     if (options != NULL)
         w->options = *options;
     tl_status status = check_columns(table, &w->options, err);
-    if (status == TL_OK)
-        status = tl_row_rules_create(table, &w->options, &w->rules, err);
-    if (status == TL_OK && table->bucket_mode == TL_BUCKETS_POSTPONE)
+    if (status == TL_OK && tl_bucket_counts_wanted(table, &w->options))
+        status = create_placing(w, err);
+    else if (status == TL_OK && table->bucket_mode == TL_BUCKETS_POSTPONE)
         status = create_waiting(w, err);
+    if (status == TL_OK)
+        status = tl_row_rules_create(w->table, &w->options, &w->rules, err);
     if (status == TL_OK && table->spans_partitions)
-        status = tl_key_index_create(table, &w->view, w->options.ignore_previous, &w->keys, err);
+        status = tl_key_index_create(table, &w->view, w->options.ignore_previous, &w->by.keys, err);
     else if (status == TL_OK && table->bucket_mode == TL_BUCKETS_DYNAMIC)
-        status = tl_hash_index_create(table, &w->view, w->options.ignore_previous, &w->hashes, err);
+        status = tl_hash_index_create(table, &w->view, w->options.ignore_previous, &w->by.hashes, err);
     if (status != TL_OK) {
         tl_table_writer_free(w);
         return status;
@@ -146,7 +168,7 @@ static void close_all(tl_table_writer *w)
     w->n = 0;
     tl_map_deinit(&w->index);
     w->index = (tl_map){0};
-    tl_hash_index_clear(w->hashes);
+    tl_hash_index_clear(w->by.hashes);
     w->view = (tl_write_view){0};
 }
 
@@ -157,11 +179,13 @@ void tl_table_writer_free(tl_table_writer *w)
     close_all(w);
     tl_format_writer__free(w->folder);
     tl_vectors__deinit(&w->vectors);
-    tl_hash_index_free(w->hashes);
-    tl_key_index_free(w->keys);
+    tl_hash_index_free(w->by.hashes);
+    tl_key_index_free(w->by.keys);
     tl_lsm_config_unref(w->waiting);
     tl_free(w->buckets);
     tl_row_rules_deinit(&w->rules);
+    tl_bucket_counts_free(w->by.counts);
+    tl_table_free(w->placing);
     tl_free(w);
 }
 
@@ -213,7 +237,7 @@ static tl_status add_bucket(tl_table_writer *w, tl_bytes_view partition, int32_t
     if (status == TL_OK)
         status = tl_vectors__files(&w->vectors, partition, bucket, &indexes, err);
     bool numbered = w->table->bucket_mode == TL_BUCKETS_FIXED || w->table->bucket_mode == TL_BUCKETS_POSTPONE;
-    int32_t total = numbered ? w->table->n_buckets : -1;
+    int32_t total = w->by.counts != NULL ? tl_bucket_counts_of(w->by.counts, partition) : numbered ? w->table->n_buckets : -1;
     if (status == TL_OK)
         status = tl_bucket_writer_create(w->waiting != NULL ? w->waiting : w->table->config, partition, bucket, total, files, n_files, compactions_pool(w), &b->writer, err);
     if (status == TL_OK && w->options.columns != NULL)
@@ -236,7 +260,7 @@ static tl_status add_bucket(tl_table_writer *w, tl_bytes_view partition, int32_t
 static tl_status check_total(const tl_table_writer *w, const tl_manifest_entry *entry, tl_error *err)
 {
     tl_table *table = w->table;
-    if (table->bucket_mode != TL_BUCKETS_FIXED || entry->total_buckets <= 0 || entry->total_buckets == table->n_buckets)
+    if (w->by.counts != NULL || table->bucket_mode != TL_BUCKETS_FIXED || entry->total_buckets <= 0 || entry->total_buckets == table->n_buckets)
         return TL_OK;
     TL_CLEANUP(tl_batch_freep) tl_batch *row = NULL;
     TL_CLEANUP(tl_freep) char *text = NULL;
@@ -275,6 +299,7 @@ static tl_status load_live(tl_table_writer *w, const tl_map *partitions, tl_entr
     tl_scan scan;
     tl_scan_init(&scan, TL_SCAN_ALL, latest);
     scan.partitions = partitions;
+    scan.real_buckets_only = w->table->bucket_mode == TL_BUCKETS_FIXED; /* a postponed table's, by such a handle */
     scan.pool = w->options.pool;
     TL_TRY(tl_table__scan(w->table, &scan, out, err));
     for (size_t i = 0; i < out->n; i++)
@@ -376,7 +401,7 @@ tl_status tl_table_writer_write(tl_table_writer *w, const tl_batch *batch, tl_er
     tl_batch *rows = NULL;
     TL_TRY(tl_row_rules_apply(&w->rules, batch, &rows, err));
     tl_bucket_parts parts;
-    TL_TRY(tl_split_by_bucket(w->table, w->hashes, w->keys, rows, &parts, err));
+    TL_TRY(tl_split_by_bucket(w->table, &w->by, rows, &parts, err));
     tl_status status = TL_OK;
     for (size_t i = 0; w->folder != NULL && status == TL_OK && i < parts.n; i++)
         status = tl_format_writer__write(w->folder, tl_bytes_view_of(parts.items[i].partition), parts.items[i].rows, err);
@@ -515,11 +540,11 @@ static tl_status message_of(void *ctx, tl_bytes_view partition, int32_t bucket, 
 static tl_status prepare_hashes(tl_table_writer *w, prepare_task *tasks, tl_error *err)
 {
     bucket_messages messages = {.writer = w, .tasks = tasks};
-    tl_status status = tl_hash_index_prepare(w->hashes, message_of, &messages, err);
+    tl_status status = tl_hash_index_prepare(w->by.hashes, message_of, &messages, err);
     tl_buf_deinit(&messages.key);
     for (size_t i = 0; i < w->n; i++) {
         tl_commit_message *msg = &tasks[i].message;
-        if (!tl_commit_message_empty(msg) && tl_hash_index_base(w->hashes, tl_bytes_view_of(msg->partition), &msg->base))
+        if (!tl_commit_message_empty(msg) && tl_hash_index_base(w->by.hashes, tl_bytes_view_of(msg->partition), &msg->base))
             msg->base_kind = TL_BASE_HASHES;
     }
     return status;
@@ -528,7 +553,7 @@ static tl_status prepare_hashes(tl_table_writer *w, prepare_task *tasks, tl_erro
 static void note_key_base(tl_table_writer *w, prepare_task *tasks)
 {
     int64_t base = 0;
-    for (size_t i = 0; tl_key_index_base(w->keys, &base) && i < w->n; i++) {
+    for (size_t i = 0; tl_key_index_base(w->by.keys, &base) && i < w->n; i++) {
         tl_commit_message *msg = &tasks[i].message;
         if (msg->new_files.n == 0)
             continue; /* a compaction alone changes no rows */
@@ -557,9 +582,9 @@ tl_status tl_table_writer_prepare(tl_table_writer *w, bool wait_compaction, tl_c
         tasks[i] = (prepare_task){.bucket = &w->buckets[i], .wait = wait_compaction};
     if (status == TL_OK)
         status = run_prepares(w, tasks, err);
-    if (status == TL_OK && w->hashes != NULL)
+    if (status == TL_OK && w->by.hashes != NULL)
         status = prepare_hashes(w, tasks, err);
-    if (status == TL_OK && w->keys != NULL)
+    if (status == TL_OK && w->by.keys != NULL)
         note_key_base(w, tasks);
     for (size_t i = 0; tasks != NULL && messages.items != NULL && i < w->n; i++) {
         if (tl_commit_message_empty(&tasks[i].message)) {
@@ -621,8 +646,8 @@ static tl_status close_idle(tl_table_writer *w, tl_error *err)
 
 tl_status tl_table_writer_committed(tl_table_writer *w, const tl_commit_result *result, tl_error *err)
 {
-    if (w->keys != NULL)
-        TL_TRY(tl_key_index_committed(w->keys, result, err));
+    if (w->by.keys != NULL)
+        TL_TRY(tl_key_index_committed(w->by.keys, result, err));
     if (result->snapshots > 0) {
         /* Ours follow directly on what we knew, or others came in between. */
         if (result->snapshot_id - result->snapshots != w->view.known)
@@ -638,9 +663,9 @@ tl_status tl_table_writer_committed(tl_table_writer *w, const tl_commit_result *
         return TL_OK;
     }
     tl_status status = close_idle(w, err);
-    if (status == TL_OK && w->hashes != NULL)
-        status = tl_hash_index_close_idle(w->hashes, /* keep_rounds= */ 1, err);
-    w->view.used = w->n > 0 || tl_hash_index_partitions(w->hashes) > 0 || tl_key_index_loaded(w->keys);
+    if (status == TL_OK && w->by.hashes != NULL)
+        status = tl_hash_index_close_idle(w->by.hashes, /* keep_rounds= */ 1, err);
+    w->view.used = w->n > 0 || tl_hash_index_partitions(w->by.hashes) > 0 || tl_key_index_loaded(w->by.keys);
     if (result->snapshots > 0)
         w->last_committed = w->round;
     return status;

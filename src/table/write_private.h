@@ -71,6 +71,20 @@ bool tl_key_index_base(const tl_key_index *index, int64_t *base);
 /** Keeps the keys if nobody else changed rows. */
 tl_status tl_key_index_committed(tl_key_index *index, const tl_commit_result *result, tl_error *err);
 
+/* ---- real buckets of postponed tables (bucket_counts.c) ---- */
+
+typedef struct tl_bucket_counts tl_bucket_counts;
+/** Whether a writer with these options places rows that would wait for a bucket otherwise. */
+bool tl_bucket_counts_wanted(const tl_table *table, const tl_write_options *options);
+/** How many buckets each partition has, in the latest snapshot. `pool` may be NULL. @error TL_E_CORRUPT if one has two numbers */
+tl_status tl_bucket_counts_create(tl_table *table, tl_pool *pool, tl_bucket_counts **out, tl_error *err);
+void tl_bucket_counts_free(tl_bucket_counts *counts);
+/** `partition`: as it is stored, with arity. */
+int32_t tl_bucket_counts_of(const tl_bucket_counts *counts, tl_bytes_view partition);
+/** Buckets of rows, from their bucket key's columns and their partition rows (`offsets` NULL: unpartitioned). */
+tl_status tl_bucket_counts_assign(const tl_bucket_counts *counts, const tl_table *table, const tl_column *const *cols, int64_t n_rows,
+                                  const tl_buf *rows, const int64_t *offsets, int32_t *buckets, tl_error *err);
+
 /* ---- rows by bucket (write_split.c) ---- */
 
 /** One bucket's rows of a batch. */
@@ -84,10 +98,14 @@ typedef struct tl_bucket_parts {
     size_t n;
 } tl_bucket_parts;
 void tl_bucket_parts_deinit(tl_bucket_parts *parts);
-/** Split a batch by partition and bucket; takes `batch` over, also on failure. Rows keep their order within a bucket. `hashes`,
-    `keys`: of tables whose buckets are chosen by them, NULL for others. */
-tl_status tl_split_by_bucket(const tl_table *table, tl_hash_index *hashes, tl_key_index *keys, tl_batch *batch, tl_bucket_parts *out,
-                             tl_error *err);
+/** What buckets are chosen by where a number of buckets is not enough; all NULL for other tables. */
+typedef struct tl_bucket_chooser {
+    tl_hash_index *hashes;
+    tl_key_index *keys;
+    tl_bucket_counts *counts;
+} tl_bucket_chooser;
+/** Split a batch by partition and bucket; takes `batch` over, also on failure. Rows keep their order within a bucket. */
+tl_status tl_split_by_bucket(const tl_table *table, const tl_bucket_chooser *by, tl_batch *batch, tl_bucket_parts *out, tl_error *err);
 /** The rows of the partition columns, without arity. */
 tl_status tl_partition_rows(const tl_table *table, const tl_batch *batch, tl_buf *rows, int64_t *offsets, tl_error *err);
 /** A partition's row as it is stored, arity in front. */

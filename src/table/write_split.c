@@ -125,11 +125,11 @@ static tl_status dynamic_buckets(const tl_table *table, tl_hash_index *index, co
     return tl_hash_index_assign(index, hashes, batch->n_rows, rows, offsets, buckets, err);
 }
 
-static tl_status assign_buckets(const tl_table *table, tl_hash_index *index, const tl_batch *batch, const tl_buf *rows, const int64_t *offsets,
+static tl_status assign_buckets(const tl_table *table, const tl_bucket_chooser *by, const tl_batch *batch, const tl_buf *rows, const int64_t *offsets,
                                 int32_t *buckets, tl_error *err)
 {
-    if (index != NULL)
-        return dynamic_buckets(table, index, batch, rows, offsets, buckets, err);
+    if (by->hashes != NULL)
+        return dynamic_buckets(table, by->hashes, batch, rows, offsets, buckets, err);
     if (table->bucket_mode != TL_BUCKETS_FIXED) {
         /* Without buckets everything lies in bucket 0; rows that wait for a bucket in one of their own. */
         for (int64_t i = 0; i < batch->n_rows; i++)
@@ -141,6 +141,8 @@ static tl_status assign_buckets(const tl_table *table, tl_hash_index *index, con
         return tl_nomem(err, "buckets");
     for (int32_t i = 0; i < table->n_bucket_keys; i++)
         cols[i] = batch->cols[table->bucket_idx[i]];
+    if (by->counts != NULL)
+        return tl_bucket_counts_assign(by->counts, table, cols, batch->n_rows, rows, offsets, buckets, err);
     return tl_bucket_assign(table->bucket_function, cols, table->n_bucket_keys, batch->n_rows, table->n_buckets, buckets, err);
 }
 
@@ -217,7 +219,7 @@ static tl_status cut(const tl_table *table, tl_batch **batch, const grouping *g,
 }
 
 /* `given`: buckets of the rows that are known already, or NULL. */
-static tl_status split(const tl_table *table, tl_hash_index *hashes, const int32_t *given, tl_batch **batch, tl_bucket_parts *out, tl_error *err)
+static tl_status split(const tl_table *table, const tl_bucket_chooser *by, const int32_t *given, tl_batch **batch, tl_bucket_parts *out, tl_error *err)
 {
     int64_t n_rows = (*batch)->n_rows;
     grouping g = {.n_rows = n_rows};
@@ -233,7 +235,7 @@ static tl_status split(const tl_table *table, tl_hash_index *hashes, const int32
     if (status == TL_OK && given != NULL)
         memcpy(buckets, given, (size_t)n_rows * sizeof *buckets);
     else if (status == TL_OK)
-        status = assign_buckets(table, hashes, *batch, &rows, offsets, buckets, err);
+        status = assign_buckets(table, by, *batch, &rows, offsets, buckets, err);
     if (status == TL_OK) {
         status = table->n_partition == 0 ? group_by_bucket(&g, buckets) : group_by_partition(&g, buckets, &rows, offsets);
         if (status != TL_OK)
@@ -246,17 +248,16 @@ static tl_status split(const tl_table *table, tl_hash_index *hashes, const int32
     return status;
 }
 
-tl_status tl_split_by_bucket(const tl_table *table, tl_hash_index *hashes, tl_key_index *keys, tl_batch *batch_take, tl_bucket_parts *out,
-                             tl_error *err)
+tl_status tl_split_by_bucket(const tl_table *table, const tl_bucket_chooser *by, tl_batch *batch_take, tl_bucket_parts *out, tl_error *err)
 {
     TL_CLEANUP(tl_batch_freep) tl_batch *batch = batch_take;
     TL_CLEANUP(tl_freep) int32_t *given = NULL;
     *out = (tl_bucket_parts){0};
-    if (batch->n_rows > 0 && keys != NULL)
-        TL_TRY(tl_key_index_route(keys, &batch, &given, err));
+    if (batch->n_rows > 0 && by->keys != NULL)
+        TL_TRY(tl_key_index_route(by->keys, &batch, &given, err));
     if (batch->n_rows == 0)
         return TL_OK;
-    tl_status status = split(table, hashes, given, &batch, out, err);
+    tl_status status = split(table, by, given, &batch, out, err);
     if (status != TL_OK)
         tl_bucket_parts_deinit(out);
     return status;

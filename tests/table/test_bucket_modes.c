@@ -330,13 +330,78 @@ static void rows_wait_until_a_compaction_gives_them_buckets(void **state)
     close_lake(&l);
 }
 
+/* Messages of a writer that places rows at once, as SQL does in batch. */
+static tl_commit_messages placed(tl_table *table, const char *lines, bool overwrite)
+{
+    tl_write_options options = {.real_buckets = true, .ignore_previous = overwrite};
+    tl_table_writer *writer = NULL;
+    tl_commit_messages messages = {0};
+    tl_error err;
+    assert_ok(tl_table_writer_create(table, &options, &writer, &err), &err);
+    assert_ok(write_lines(table, writer, lines, &err), &err);
+    assert_ok(tl_table_writer_prepare(writer, true, &messages, &err), &err);
+    tl_table_writer_free(writer);
+    return messages;
+}
+
+static void commit_placed(tl_table *table, tl_commit_messages *messages, bool overwrite, tl_status wanted)
+{
+    tl_commit_spec spec = {.identifier = TL_COMMIT_BATCH, .watermark = TL_ABSENT, .overwrite = overwrite};
+    tl_error err;
+    assert_int_equal(tl_table_commit(table, &spec, messages, NULL, &err), wanted);
+    if (wanted != TL_OK)
+        assert_non_null(strstr(err.message, "Total buckets of partition"));
+    tl_commit_messages_deinit(messages);
+}
+
+/* The number of a new partition is each writer's own idea of it: the second one must not get in with another. */
+static void rows_placed_at_once_agree_on_the_number_of_buckets(void **state)
+{
+    (void)state;
+    lake l = memory_lake();
+    tl_error err;
+    create(&l, "t", "p INT NOT NULL, k INT NOT NULL, v INT", "p,k", "p", "bucket=-2,postpone.default-bucket-num=2");
+    tl_table *two = open_table(&l, "t");
+    tl_table *five = open_with(&l, "t", "postpone.default-bucket-num=5");
+    tl_commit_messages mine = placed(two, "{'p':1,'k':1,'v':1}\n{'p':1,'k':2,'v':1}\n", false);
+    assert_int_equal(mine.items[0].total_buckets, 2);
+    tl_commit_messages same = placed(two, "{'p':1,'k':4,'v':2}\n", false);
+    tl_commit_messages other = placed(five, "{'p':1,'k':1,'v':9}\n{'p':2,'k':1,'v':9}\n", false);
+    commit_placed(two, &mine, false, TL_OK);
+    commit_placed(five, &other, false, TL_E_CONFLICT);
+    commit_placed(two, &same, false, TL_OK);
+    assert_rows(&l, "t", NULL, "{'p':1,'k':1,'v':1}\n{'p':1,'k':2,'v':1}\n{'p':1,'k':4,'v':2}\n");
+
+    /* Who comes later keeps the number that there is, and so does a writer that goes on. */
+    other = placed(five, "{'p':1,'k':1,'v':3}\n{'p':2,'k':1,'v':3}\n{'p':1,'k':3,'v':3}\n", false);
+    for (size_t i = 0; i < other.n; i++) {
+        bool first = tl_bytes_equal(tl_bytes_view_of(other.items[i].partition), tl_bytes_view_of(other.items[0].partition));
+        assert_int_equal(other.items[i].total_buckets, first ? 2 : 5);
+    }
+    commit_placed(five, &other, false, TL_OK);
+    assert_rows(&l, "t", NULL, "{'p':1,'k':1,'v':3}\n{'p':1,'k':2,'v':1}\n{'p':1,'k':3,'v':3}\n{'p':1,'k':4,'v':2}\n{'p':2,'k':1,'v':3}\n");
+    assert_sound(two);
+
+    /* An overwrite takes what waits with it; compactions place the rest beside what is there. */
+    (void)put(two, "{'p':1,'k':7,'v':7}\n{'p':2,'k':7,'v':7}\n");
+    other = placed(two, "{'p':1,'k':1,'v':4}\n", true);
+    commit_placed(two, &other, true, TL_OK);
+    assert_ok(tl_table_compact(two, NULL, false, NULL, NULL, &err), &err);
+    assert_rows(&l, "t", NULL, "{'p':1,'k':1,'v':4}\n{'p':2,'k':1,'v':3}\n{'p':2,'k':7,'v':7}\n");
+    assert_sound(two);
+    tl_table_free(five);
+    tl_table_free(two);
+    close_lake(&l);
+}
+
 /* ---- failing allocations ---- */
 
 static void every_failing_allocation_leaves_a_sound_table(void **state)
 {
     (void)state;
-    static const char *const options[] = {"dynamic-bucket.target-row-num=2", "dynamic-bucket.target-row-num=2", "bucket=-2"};
-    static const char *const keys[] = {"p,k", "k", "p,k"};
+    static const char *const options[] = {"dynamic-bucket.target-row-num=2", "dynamic-bucket.target-row-num=2", "bucket=-2", "bucket=-2"};
+    static const char *const keys[] = {"p,k", "k", "p,k", "p,k"};
+    const tl_write_options places = {.real_buckets = true}; /* the last */
     lake l = memory_lake();
     for (size_t t = 0; t < TL_ARRAY_LEN(options); t++) {
         char name[8];
@@ -352,7 +417,7 @@ static void every_failing_allocation_leaves_a_sound_table(void **state)
             tl_commit_spec spec = batch_commit(NULL, TL_COMMIT_BATCH);
             tl_error err;
             tl_alloc_fail_at(at);
-            tl_status status = tl_table_writer_create(table, NULL, &writer, &err);
+            tl_status status = tl_table_writer_create(table, t == 3 ? &places : NULL, &writer, &err);
             if (status == TL_OK)
                 status = tl_table_writer_write(writer, batch, &err);
             if (status == TL_OK)
@@ -360,7 +425,7 @@ static void every_failing_allocation_leaves_a_sound_table(void **state)
             tl_table_writer_free(writer);
             if (status == TL_OK)
                 status = tl_table_commit(table, &spec, &messages, NULL, &err);
-            if (status == TL_OK && t == 2)
+            if (status == TL_OK && t >= 2)
                 status = tl_table_compact(table, NULL, false, NULL, NULL, &err);
             bool past = tl_alloc_count() < at;
             tl_alloc_fail_at(0);
@@ -393,6 +458,7 @@ int main(void)
         cmocka_unit_test(a_key_that_moves_follows_the_merge_engine),
         cmocka_unit_test(writers_of_moving_keys_conflict_but_not_with_compactions),
         cmocka_unit_test(rows_wait_until_a_compaction_gives_them_buckets),
+        cmocka_unit_test(rows_placed_at_once_agree_on_the_number_of_buckets),
         cmocka_unit_test(every_failing_allocation_leaves_a_sound_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
