@@ -1,4 +1,5 @@
 /* Parsing of a command's words by its table of options. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -138,6 +139,10 @@ bool cli_parse(const cli_command *command, int argc, char **argv, cli_args *out)
                 cli_args_deinit(out);
                 return false;
             }
+        } else if (!only_params && argv[i][0] == '-' && isalpha((unsigned char)argv[i][1])) {
+            (void)cli_usage(command, "unknown option '%s': options begin with two dashes, all else is an argument (after --, this too)", argv[i]);
+            cli_args_deinit(out);
+            return false;
         } else {
             out->params[out->n_params++] = argv[i];
         }
