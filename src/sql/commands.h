@@ -40,6 +40,15 @@ tl_status tl_sql__change_append(tl_binder *b, const tl_ast *ast, const tl_sql_ta
                                 const tl_plan *values);
 /** The ids of the chosen rows go over to the rows that take their place, where the table has row tracking. `rows` as a tl_row_finder gets them. */
 tl_status tl_sql__keep_ids(const tl_table *table, const tl_batch *rows, const uint32_t *sel, int64_t n, tl_batch **fresh, tl_error *err);
+/** Batches that a statement keeps; zero-initialise. */
+typedef struct tl_kept_batches {
+    tl_batch **items; /* owned */
+    size_t n, cap;
+} tl_kept_batches;
+/** Takes *batch over and sets it to NULL; on failure it stays the caller's. */
+tl_status tl_sql__batches_keep(tl_kept_batches *to, tl_batch **batch, tl_error *err);
+void tl_sql__batches_deinit(tl_kept_batches *batches);
+
 /** Rows of a table without a primary key that go, with what takes their place, and rows that come. */
 typedef struct tl_row_changes tl_row_changes;
 tl_status tl_sql__changes_create(const tl_sql_table *table, tl_row_changes **out, tl_error *err);

@@ -11,10 +11,8 @@ struct tl_row_values {
     int32_t *columns; /* of the table, which change */
     int32_t n_columns;
     int64_t base; /* the latest snapshot before the queries; 0: none */
-    tl_batch **batches; /* _ROW_ID and the columns */
-    size_t n_batches, cap;
-    tl_batch **inserts;
-    size_t n_inserts, inserts_cap;
+    tl_kept_batches batches; /* _ROW_ID and the columns */
+    tl_kept_batches inserts;
     tl_row_update *rows;
     size_t n_rows, rows_cap;
 };
@@ -46,32 +44,14 @@ void tl_sql__values_free(tl_row_values *v)
 {
     if (v == NULL)
         return;
-    for (size_t i = 0; i < v->n_batches; i++)
-        tl_batch_free(v->batches[i]);
-    for (size_t i = 0; i < v->n_inserts; i++)
-        tl_batch_free(v->inserts[i]);
-    tl_free(v->batches);
-    tl_free(v->inserts);
+    tl_sql__batches_deinit(&v->batches);
+    tl_sql__batches_deinit(&v->inserts);
     tl_free(v->rows);
     tl_free(v->columns);
     tl_free(v);
 }
 
 /* ---- what queries find ---- */
-
-static tl_status keep(tl_batch ***items, size_t *n, size_t *cap, tl_batch **batch, tl_error *err)
-{
-    if (*n == *cap) {
-        size_t more = *cap == 0 ? 64 : *cap * 2;
-        tl_batch **grown = tl_realloc(*items, more * sizeof *grown);
-        if (grown == NULL)
-            return tl_nomem(err, "rows");
-        *items = grown;
-        *cap = more;
-    }
-    (*items)[(*n)++] = TL_STEAL(*batch);
-    return TL_OK;
-}
 
 static tl_status check_partitions(const tl_row_values *v, const tl_batch *batch, tl_error *err)
 {
@@ -100,7 +80,7 @@ static tl_status note_rows(tl_row_values *v, const tl_batch *batch, tl_error *er
     for (int64_t i = 0; i < batch->n_rows; i++) {
         if (tl_col_is_null(ids, i))
             return tl_error_set(err, TL_E_CORRUPT, "a row has no _ROW_ID");
-        v->rows[v->n_rows++] = (tl_row_update){tl_col_i64(ids, i), {(uint32_t)v->n_batches, (uint32_t)i}};
+        v->rows[v->n_rows++] = (tl_row_update){tl_col_i64(ids, i), {(uint32_t)v->batches.n, (uint32_t)i}};
     }
     return TL_OK;
 }
@@ -114,12 +94,12 @@ tl_status tl_sql__values_add(tl_row_values *v, tl_reader *rows_take, bool insert
         if (batch == NULL)
             return TL_OK;
         if (inserts) {
-            TL_TRY(keep(&v->inserts, &v->n_inserts, &v->inserts_cap, &batch, err));
+            TL_TRY(tl_sql__batches_keep(&v->inserts, &batch, err));
             continue;
         }
         TL_TRY(check_partitions(v, batch, err));
         TL_TRY(note_rows(v, batch, err));
-        TL_TRY(keep(&v->batches, &v->n_batches, &v->cap, &batch, err));
+        TL_TRY(tl_sql__batches_keep(&v->batches, &batch, err));
     }
 }
 
@@ -148,12 +128,12 @@ static tl_status write_inserts(tl_binder *b, tl_table *table, tl_row_values *v, 
 {
     tl_table_writer *writer = NULL;
     const tl_write_options options = {.pool = b->session->pool};
-    if (v->n_inserts == 0)
+    if (v->inserts.n == 0)
         return TL_OK;
     TL_TRY(tl_table_writer_create(table, &options, &writer, b->err));
     tl_status status = TL_OK;
-    for (size_t i = 0; i < v->n_inserts && status == TL_OK; i++)
-        status = tl_table_writer_write(writer, v->inserts[i], b->err);
+    for (size_t i = 0; i < v->inserts.n && status == TL_OK; i++)
+        status = tl_table_writer_write(writer, v->inserts.items[i], b->err);
     if (status == TL_OK)
         status = tl_table_writer_prepare(writer, /* wait_compaction= */ true, out, b->err);
     tl_table_writer_free(writer);
@@ -165,7 +145,7 @@ tl_status tl_sql__values_commit(tl_binder *b, const tl_sql_table *table, tl_row_
     tl_commit_messages inserted = {0};
     TL_TRY(sort_rows(v, b->err));
     TL_TRY(write_inserts(b, table->table, v, &inserted));
-    const tl_row_updates updates = {v->columns, v->n_columns, v->rows, v->n_rows, v->batches, v->n_batches};
+    const tl_row_updates updates = {v->columns, v->n_columns, v->rows, v->n_rows, v->batches.items, v->batches.n};
     tl_status status = tl_table_update_rows(table->table, &updates, v->base, &inserted, NULL, b->err);
     tl_commit_messages_deinit(&inserted);
     return status;

@@ -12,12 +12,10 @@ struct tl_row_changes {
     const tl_type *row_type; /* of the table */
     int32_t n_cols;
     tl_map rows; /* BinaryRow -> place + 1 */
-    tl_batch **batches; /* old rows, those of an update with the new ones in columns behind */
-    size_t n_batches, cap;
+    tl_kept_batches batches; /* old rows, those of an update with the new ones in columns behind */
     tl_rowref *places; /* of the distinct old rows */
     size_t n_places, places_cap;
-    tl_batch **inserts;
-    size_t n_inserts, inserts_cap;
+    tl_kept_batches inserts;
     int64_t wanted; /* old rows that queries found */
     int64_t found;
     tl_table *table;
@@ -42,12 +40,8 @@ void tl_sql__changes_free(tl_row_changes *s)
 {
     if (s == NULL)
         return;
-    for (size_t i = 0; i < s->n_batches; i++)
-        tl_batch_free(s->batches[i]);
-    for (size_t i = 0; i < s->n_inserts; i++)
-        tl_batch_free(s->inserts[i]);
-    tl_free(s->batches);
-    tl_free(s->inserts);
+    tl_sql__batches_deinit(&s->batches);
+    tl_sql__batches_deinit(&s->inserts);
     tl_free(s->places);
     tl_map_deinit(&s->rows);
     tl_free(s);
@@ -64,31 +58,25 @@ static tl_status encode(const row_set *s, const tl_batch *rows, tl_buf *data, in
 
 /* ---- what the query found ---- */
 
-static tl_status grow(void **items, size_t *cap, size_t n, size_t item_bytes, tl_error *err)
-{
-    if (n < *cap)
-        return TL_OK;
-    size_t more = *cap == 0 ? 64 : *cap * 2;
-    void *grown = tl_realloc(*items, more * item_bytes);
-    if (grown == NULL)
-        return tl_nomem(err, "rows");
-    *items = grown;
-    *cap = more;
-    return TL_OK;
-}
-
 /* Equal rows may come again from the same batch or another one: they fare as the first, unless one is to go and one to change. */
 static tl_status add_row(row_set *s, const tl_batch *batch, const uint8_t *bytes, size_t len, uint32_t row, tl_error *err)
 {
     uintptr_t place = (uintptr_t)tl_map_get(&s->rows, bytes, len);
     if (place != 0) {
         uint32_t src = s->places[place - 1].src;
-        if (src < s->n_batches && s->batches[src]->n_cols != batch->n_cols)
+        if (src < s->batches.n && s->batches.items[src]->n_cols != batch->n_cols)
             return tl_error_set(err, TL_E_INVALID, "a row is to be changed and to be deleted");
         return TL_OK;
     }
-    TL_TRY(grow((void **)&s->places, &s->places_cap, s->n_places, sizeof *s->places, err));
-    s->places[s->n_places++] = (tl_rowref){(uint32_t)s->n_batches, row};
+    if (s->n_places == s->places_cap) {
+        size_t cap = s->places_cap == 0 ? 64 : s->places_cap * 2;
+        tl_rowref *places = tl_realloc(s->places, cap * sizeof *places);
+        if (places == NULL)
+            return tl_nomem(err, "rows");
+        s->places = places;
+        s->places_cap = cap;
+    }
+    s->places[s->n_places++] = (tl_rowref){(uint32_t)s->batches.n, row};
     return tl_map_put(&s->rows, bytes, len, (void *)(uintptr_t)s->n_places, NULL) == TL_OK ? TL_OK : tl_nomem(err, "rows");
 }
 
@@ -97,22 +85,11 @@ static tl_status add_old(row_set *s, tl_batch **batch, tl_error *err)
     TL_CLEANUP(tl_freep) int64_t *offsets = NULL;
     tl_buf data = {0};
     tl_status status = encode(s, *batch, &data, &offsets, err);
-    if (status == TL_OK)
-        status = grow((void **)&s->batches, &s->cap, s->n_batches, sizeof *s->batches, err);
     for (int64_t i = 0; i < (*batch)->n_rows && status == TL_OK; i++)
         status = add_row(s, *batch, data.data + offsets[i], (size_t)(offsets[i + 1] - offsets[i]), (uint32_t)i, err);
     s->wanted += (*batch)->n_rows;
     tl_buf_deinit(&data);
-    if (status == TL_OK)
-        s->batches[s->n_batches++] = TL_STEAL(*batch);
-    return status;
-}
-
-static tl_status add_new(row_set *s, tl_batch **batch, tl_error *err)
-{
-    TL_TRY(grow((void **)&s->inserts, &s->inserts_cap, s->n_inserts, sizeof *s->inserts, err));
-    s->inserts[s->n_inserts++] = TL_STEAL(*batch);
-    return TL_OK;
+    return status == TL_OK ? tl_sql__batches_keep(&s->batches, batch, err) : status;
 }
 
 tl_status tl_sql__changes_add(tl_row_changes *s, tl_reader *rows_take, bool inserts, tl_error *err)
@@ -123,7 +100,7 @@ tl_status tl_sql__changes_add(tl_row_changes *s, tl_reader *rows_take, bool inse
         TL_TRY(tl_reader_next(rows, &batch, err));
         if (batch == NULL)
             return TL_OK;
-        TL_TRY(inserts ? add_new(s, &batch, err) : add_old(s, &batch, err));
+        TL_TRY(inserts ? tl_sql__batches_keep(&s->inserts, &batch, err) : add_old(s, &batch, err));
     }
 }
 
@@ -133,13 +110,13 @@ tl_status tl_sql__changes_add(tl_row_changes *s, tl_reader *rows_take, bool inse
 static tl_status write_new(row_set *s, const tl_batch *rows, const uint32_t *from, const tl_rowref *refs, int64_t n, tl_error *err)
 {
     TL_CLEANUP(tl_batch_freep) tl_batch *fresh = NULL;
-    TL_CLEANUP(tl_freep) const tl_column **srcs = tl_calloc(s->n_batches + 1, sizeof *srcs);
+    TL_CLEANUP(tl_freep) const tl_column **srcs = tl_calloc(s->batches.n + 1, sizeof *srcs);
     if (srcs == NULL)
         return tl_nomem(err, "rows");
     TL_TRY(tl_batch_create(s->row_type, n, &fresh, err));
     for (int32_t c = 0; c < s->n_cols; c++) {
-        for (size_t i = 0; i < s->n_batches; i++)
-            srcs[i] = s->batches[i]->n_cols == s->n_cols ? NULL : s->batches[i]->cols[s->n_cols + c];
+        for (size_t i = 0; i < s->batches.n; i++)
+            srcs[i] = s->batches.items[i]->n_cols == s->n_cols ? NULL : s->batches.items[i]->cols[s->n_cols + c];
         TL_TRY(tl_column_gather_multi(s->row_type->fields[c].type, srcs, refs, n, &fresh->cols[c], err));
     }
     TL_TRY(tl_sql__keep_ids(s->table, rows, from, n, &fresh, err));
@@ -162,7 +139,7 @@ static tl_status match(void *ctx, const tl_batch *rows, uint32_t *sel, int64_t *
             continue;
         sel[(*n)++] = (uint32_t)i;
         tl_rowref ref = s->places[place - 1];
-        if (s->batches[ref.src]->n_cols > s->n_cols) {
+        if (s->batches.items[ref.src]->n_cols > s->n_cols) {
             from[n_new] = (uint32_t)i;
             refs[n_new++] = ref;
         }
@@ -203,8 +180,8 @@ static tl_status written(void *ctx, tl_commit_messages *out, tl_error *err)
                             "the query found %lld rows to change and the table has %lld that are equal to them: the table was changed meanwhile, or "
                             "a row was found more than once (several rows of a source match it)",
                             (long long)s->wanted, (long long)s->found);
-    for (size_t i = 0; i < s->n_inserts; i++)
-        TL_TRY(tl_table_writer_write(s->inserter, s->inserts[i], err));
+    for (size_t i = 0; i < s->inserts.n; i++)
+        TL_TRY(tl_table_writer_write(s->inserter, s->inserts.items[i], err));
     TL_TRY(tl_table_writer_prepare(s->writer, /* wait_compaction= */ true, out, err));
     return s->inserter == s->writer ? TL_OK : prepare_inserts(s, out, err);
 }
@@ -212,11 +189,11 @@ static tl_status written(void *ctx, tl_commit_messages *out, tl_error *err)
 static tl_status insert_all(tl_binder *b, tl_table *table, row_set *s)
 {
     tl_reader *rows = NULL;
-    if (s->n_inserts == 0)
+    if (s->inserts.n == 0)
         return TL_OK;
-    int32_t n = (int32_t)s->n_inserts;
-    s->n_inserts = 0; /* the reader takes them */
-    TL_TRY(tl_reader_from_batches(s->row_type, TL_STEAL(s->inserts), n, &rows, b->err));
+    int32_t n = (int32_t)s->inserts.n;
+    s->inserts.n = s->inserts.cap = 0; /* the reader takes them */
+    TL_TRY(tl_reader_from_batches(s->row_type, TL_STEAL(s->inserts.items), n, &rows, b->err));
     return tl_exec__write(b->session, table, rows, /* overwrite= */ false, NULL, b->err);
 }
 

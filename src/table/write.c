@@ -98,8 +98,7 @@ static tl_status check_columns(const tl_table *table, const tl_write_options *op
     return TL_OK;
 }
 
-/* A writer of a format table: no buckets, nothing to start from. */
-static tl_status create_of_format(tl_table *table, const tl_write_options *options, tl_table_writer **out, tl_error *err)
+static tl_status begin_writer(tl_table *table, const tl_write_options *options, tl_table_writer **out, tl_error *err)
 {
     tl_table_writer *w = tl_calloc(1, sizeof *w);
     if (w == NULL)
@@ -107,6 +106,15 @@ static tl_status create_of_format(tl_table *table, const tl_write_options *optio
     w->table = table;
     if (options != NULL)
         w->options = *options;
+    *out = w;
+    return TL_OK;
+}
+
+/* A writer of a format table: no buckets, nothing to start from. */
+static tl_status create_of_format(tl_table *table, const tl_write_options *options, tl_table_writer **out, tl_error *err)
+{
+    tl_table_writer *w = NULL;
+    TL_TRY(begin_writer(table, options, &w, err));
     tl_status status = check_columns(table, &w->options, err);
     if (status == TL_OK)
         status = tl_row_rules_create(table, &w->options, &w->rules, err);
@@ -130,12 +138,8 @@ tl_status tl_table_writer_create(tl_table *table, const tl_write_options *option
         return tl_error_set(err, TL_E_INVALID, "table %s is open at an older snapshot: cannot write to it", tl_table__full_name(table, name));
     }
     TL_TRY(tl_table__check_writable(table, err));
-    tl_table_writer *w = tl_calloc(1, sizeof *w);
-    if (w == NULL)
-        return tl_nomem(err, "table writer");
-    w->table = table;
-    if (options != NULL)
-        w->options = *options;
+    tl_table_writer *w = NULL;
+    TL_TRY(begin_writer(table, options, &w, err));
     tl_status status = check_columns(table, &w->options, err);
     if (status == TL_OK && tl_bucket_counts_wanted(table, &w->options))
         status = create_placing(w, err);
