@@ -224,7 +224,7 @@ static void swap_token(tl_buf *buf, size_t at, input *in)
         end++;
     if (take_below(in, 2) == 0) {
         replace(buf, at, end - at, text, strlen(text));
-    } else { /* lengths in front stay true */
+    } else if (end > at) { /* lengths in front stay true */
         memcpy(buf->data + at, text, TL_MIN(end - at, strlen(text)));
     }
 }
