@@ -147,3 +147,33 @@ tl_status tl_parse_double(const char *text, double *out, tl_error *err)
     *out = v;
     return TL_OK;
 }
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+bool tl_list_next(const char **at, tl_bytes_view *piece)
+{
+    const char *from = *at;
+    if (from == NULL || *from == '\0')
+        return false;
+    const char *to = from + strcspn(from, ",");
+    *at = to + (*to == ',');
+    while (from < to && is_blank(*from))
+        from++;
+    while (to > from && is_blank(to[-1]))
+        to--;
+    *piece = (tl_bytes_view){(const uint8_t *)from, (size_t)(to - from)};
+    return true;
+}
+
+bool tl_list_has(const char *list, const char *piece)
+{
+    tl_bytes_view next;
+    size_t len = strlen(piece);
+    while (tl_list_next(&list, &next))
+        if (next.len == len && memcmp(next.data, piece, len) == 0)
+            return true;
+    return false;
+}

@@ -254,19 +254,8 @@ static tl_status parse_compaction(tl_lsm_config *config, const tl_options *optio
 static void parse_ignored_fields(tl_lsm_config *config, const char *list)
 {
     const tl_type *row = config->schema->row_type;
-    while (list != NULL && *list != 0) {
-        const char *end = strchr(list, ',');
-        size_t len = end == NULL ? strlen(list) : (size_t)(end - list);
-        while (len > 0 && *list == ' ')
-            list++, len--;
-        while (len > 0 && list[len - 1] == ' ')
-            len--;
-        for (int32_t i = 0; i < row->n_fields; i++) {
-            if (strlen(row->fields[i].name) == len && memcmp(row->fields[i].name, list, len) == 0)
-                config->row_deduplicate_ignored[i] = true;
-        }
-        list = end == NULL ? NULL : end + 1;
-    }
+    for (int32_t i = 0; i < row->n_fields; i++)
+        config->row_deduplicate_ignored[i] |= tl_list_has(list, row->fields[i].name);
 }
 
 static tl_status parse_changelog(tl_lsm_config *config, const tl_options *options, tl_error *err)
@@ -350,21 +339,14 @@ static tl_status columns_of_list(const tl_type *row, const char *list, const cha
     *out = tl_alloc((strlen(list) + 1) * sizeof **out);
     if (*out == NULL)
         return tl_nomem(err, "options");
-    for (*n = 0; *list != '\0';) {
-        list += strspn(list, ", ");
-        size_t len = strcspn(list, ",");
-        const char *next = list + len;
-        while (len > 0 && list[len - 1] == ' ')
-            len--;
-        if (len == 0)
-            break;
+    *n = 0;
+    for (tl_bytes_view name; tl_list_next(&list, &name);) {
         int32_t at = 0;
-        while (at < row->n_fields && (strlen(row->fields[at].name) != len || memcmp(row->fields[at].name, list, len) != 0))
+        while (at < row->n_fields && (strlen(row->fields[at].name) != name.len || memcmp(row->fields[at].name, name.data, name.len) != 0))
             at++;
         if (at == row->n_fields)
-            return tl_error_set(err, TL_E_INVALID, "option '%s': no column '%.*s' in the table", key, (int)len, list);
+            return tl_error_set(err, TL_E_INVALID, "option '%s': no column '%.*s' in the table", key, (int)name.len, (const char *)name.data);
         (*out)[(*n)++] = at;
-        list = next;
     }
     return *n > 0 ? TL_OK : tl_error_set(err, TL_E_INVALID, "option '%s' names no column", key);
 }

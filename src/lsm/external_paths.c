@@ -34,22 +34,6 @@ void tl_lsm__external_free(tl_lsm__external *external)
 
 /* ---- options ---- */
 
-/* Pieces between commas, blanks around them taken off. Returns false at the end. */
-static bool next_piece(const char **at, tl_bytes_view *piece)
-{
-    const char *from = *at;
-    if (from == NULL)
-        return false;
-    size_t len = strcspn(from, ",");
-    *at = from[len] == ',' ? from + len + 1 : NULL;
-    while (len > 0 && (*from == ' ' || *from == '\t'))
-        from++, len--;
-    while (len > 0 && (from[len - 1] == ' ' || from[len - 1] == '\t'))
-        len--;
-    *piece = (tl_bytes_view){(const uint8_t *)from, len};
-    return true;
-}
-
 static tl_status add_root(tl_lsm__external *external, tl_bytes_view uri, const char *only_scheme, tl_error *err)
 {
     const char *text = (const char *)uri.data, *colon = memchr(text, ':', uri.len);
@@ -80,7 +64,7 @@ static tl_status parse_roots(tl_lsm__external *external, const char *paths, cons
     if (external->roots == NULL)
         return tl_nomem(err, "external paths");
     tl_bytes_view piece;
-    for (const char *at = paths; next_piece(&at, &piece);)
+    for (const char *at = paths; tl_list_next(&at, &piece);)
         TL_TRY(add_root(external, piece, only_scheme, err));
     return external->n > 0 ? TL_OK
                            : tl_error_set(err, TL_E_INVALID, "option 'data-file.external-paths': no path has the scheme '%s' of 'data-file.external-paths.specific-fs'",
@@ -99,7 +83,7 @@ static tl_status parse_weights(tl_lsm__external *external, const char *weights, 
     uint64_t sum = 0;
     int32_t n = 0;
     tl_bytes_view piece;
-    for (const char *at = weights; next_piece(&at, &piece); n++) {
+    for (const char *at = weights; tl_list_next(&at, &piece); n++) {
         int64_t weight = 0;
         TL_CLEANUP(tl_freep) char *text = tl_strf("%.*s", (int)piece.len, (const char *)piece.data);
         if (text == NULL)

@@ -265,20 +265,18 @@ static bool is_argument(const char *arg, const char *name)
     return strncasecmp(arg, name, n) == 0 && name[n] == '\0';
 }
 
-/** "key=value,key=value" into the options of the call. */
-static tl_status take_options(tl_call *c, const char *text)
+tl_status tl_sql__options_of_list(tl_binder *b, const tl_ast *at, const char *text, tl_options *out)
 {
-    while (*text != '\0') {
-        size_t n = strcspn(text, ","), equals = strcspn(text, "=");
-        const char *key = tl_arena_strndup(c->b->arena, text, TL_MIN(equals, n));
-        if (equals >= n)
-            return BIND_ERROR(c->b, c->ast, "'options': '%s' is no list of key=value", text);
-        const char *value = tl_arena_strndup(c->b->arena, text + equals + 1, n - equals - 1);
-        BIND_ALLOC(c->b, key);
-        BIND_ALLOC(c->b, value);
-        if (tl_options_set(&c->options, key, value) != TL_OK)
-            return tl_nomem(c->b->err, "options");
-        text += n + (text[n] == ',');
+    tl_bytes_view piece;
+    for (const char *rest = text; tl_list_next(&rest, &piece);) {
+        const char *equals = memchr(piece.data, '=', piece.len);
+        if (equals == NULL)
+            return BIND_ERROR(b, at, "'%s' is no list of options (a=1,b=2)", text);
+        size_t n = (size_t)(equals - (const char *)piece.data);
+        TL_CLEANUP(tl_freep) char *key = tl_strndup((const char *)piece.data, n);
+        TL_CLEANUP(tl_freep) char *value = tl_strndup(equals + 1, piece.len - n - 1);
+        if (key == NULL || value == NULL || tl_options_set(out, key, value) != TL_OK)
+            return tl_nomem(b->err, "options");
     }
     return TL_OK;
 }
@@ -288,7 +286,7 @@ static tl_status bind_options(tl_call *c, const struct procedure *p)
     for (int i = 0; i < TL_CALL_ARGS_MAX && p->args[i] != NULL; i++) {
         const char *equals = strchr(p->args[i], '=');
         if (c->args[i] != NULL && (strcmp(p->args[i], "options") == 0 || strcmp(p->args[i], "table_options") == 0))
-            TL_TRY(take_options(c, c->args[i]));
+            TL_TRY(tl_sql__options_of_list(c->b, c->ast, c->args[i], &c->options));
         else if (c->args[i] != NULL && equals != NULL && tl_options_set(&c->options, equals + 1, c->args[i]) != TL_OK)
             return tl_nomem(c->b->err, "options");
     }

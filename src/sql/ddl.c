@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "base/parse.h"
 #include "sql/bind.h"
 
 /* ---- trees that outlive their statement ---- */
@@ -410,16 +411,7 @@ static tl_status store_definitions(tl_binder *b, const definition *d, const tl_p
 /* Whether the option 'blob-field' names a column. SQL has no type for blobs: they are declared as BYTES, as in Flink. */
 static bool is_blob_field(const definition *d, const char *name)
 {
-    const char *list = tl_options_get(d->options, "blob-field");
-    for (const char *at = list; at != NULL && *at != '\0';) {
-        size_t n = strcspn(at, ","), from = strspn(at, " "), to = n;
-        while (to > from && at[to - 1] == ' ')
-            to--;
-        if (to > from && to - from == strlen(name) && strncmp(at + from, name, to - from) == 0)
-            return true;
-        at += n + (at[n] == ',');
-    }
-    return false;
+    return tl_list_has(tl_options_get(d->options, "blob-field"), name);
 }
 
 /* Type of a stored column of a lake table (Java: FlinkCatalog#fromCatalogTable of its Flink module). */

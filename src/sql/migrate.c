@@ -2,25 +2,11 @@
  * CALL sys.clone and sys.migrate_table: tables from elsewhere. They name catalogs by the reference's strings of options; a catalog that is not
  * named is the session's.
  */
-#include "sql/commands.h"
+#include "sql/procedures.h"
 
 #include <strings.h>
 
-/* "warehouse=/a,b=c" as options. */
-static tl_status parse_conf(tl_binder *b, const tl_ast *at, const char *text, tl_options *out)
-{
-    for (const char *p = text; p != NULL && *p != '\0';) {
-        size_t bytes = strcspn(p, ","), equals = strcspn(p, "=");
-        if (equals >= bytes)
-            return BIND_ERROR(b, at, "'%s' is no list of options (a=1,b=2)", text);
-        TL_CLEANUP(tl_freep) char *key = tl_strndup(p, equals);
-        TL_CLEANUP(tl_freep) char *value = tl_strndup(p + equals + 1, bytes - equals - 1);
-        if (key == NULL || value == NULL || tl_options_set(out, key, value) != TL_OK)
-            return tl_nomem(b->err, "options");
-        p += bytes + (p[bytes] == ',');
-    }
-    return TL_OK;
-}
+#include "base/parse.h"
 
 /* The lake of `conf`, opened into *owned, or (NULL) the one of the session's catalog. */
 static tl_status lake_of(tl_binder *b, const tl_ast *at, const char *catalog, const char *conf, tl_catalog **owned, tl_catalog **out)
@@ -35,7 +21,7 @@ static tl_status lake_of(tl_binder *b, const tl_ast *at, const char *catalog, co
         return TL_OK;
     }
     tl_fs *fs = NULL;
-    tl_status status = parse_conf(b, at, conf, &options);
+    tl_status status = tl_sql__options_of_list(b, at, conf, &options);
     const char *warehouse = tl_options_get(&options, "warehouse");
     if (status == TL_OK && warehouse == NULL)
         status = BIND_ERROR(b, at, "'%s' names no warehouse", conf);
@@ -53,11 +39,10 @@ static tl_status lake_of(tl_binder *b, const tl_ast *at, const char *catalog, co
 static bool is_listed(const char *list, const char *db, const char *table)
 {
     size_t db_len = strlen(db), table_len = strlen(table);
-    for (const char *p = list; p != NULL && *p != '\0';) {
-        size_t n = strcspn(p, ",");
-        if (n == db_len + 1 + table_len && strncmp(p, db, db_len) == 0 && p[db_len] == '.' && strncmp(p + db_len + 1, table, table_len) == 0)
+    for (tl_bytes_view name; tl_list_next(&list, &name);) {
+        const char *p = (const char *)name.data;
+        if (name.len == db_len + 1 + table_len && strncmp(p, db, db_len) == 0 && p[db_len] == '.' && strncmp(p + db_len + 1, table, table_len) == 0)
             return true;
-        p += n + (p[n] == ',');
     }
     return false;
 }

@@ -29,6 +29,8 @@ typedef struct tl_call {
 tl_status tl_call__integer(const tl_call *c, const char *text, const char *what, int64_t or_else, int64_t *out);
 /** TL_E_INVALID unless argument `i` is given. */
 tl_status tl_call__required(const tl_call *c, int i, const char *what);
+/** "key=value,key=value" into *out, over what is there. TL_E_INVALID at `at` where a piece has no `=`. */
+tl_status tl_sql__options_of_list(tl_binder *b, const tl_ast *at, const char *text, tl_options *out);
 /** A cell of the result more; rows of n_columns cells. */
 tl_status tl_call__add_cell(tl_call *c, const char *text);
 tl_status tl_call__add_number(tl_call *c, int64_t v); /* TL_ABSENT: "null" */

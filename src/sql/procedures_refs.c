@@ -21,13 +21,11 @@ tl_status tl_proc__create_tag(tl_call *c)
 tl_status tl_proc__delete_tag(tl_call *c)
 {
     TL_TRY(tl_call__required(c, 1, "tag"));
-    const char *from = c->args[1];
-    while (*from != '\0') { /* a list: a,b */
-        size_t n = strcspn(from, ",");
-        const char *name = tl_arena_strndup(c->b->arena, from, n);
+    tl_bytes_view tag;
+    for (const char *at = c->args[1]; tl_list_next(&at, &tag);) { /* a list: a,b */
+        const char *name = tl_arena_strndup(c->b->arena, (const char *)tag.data, tag.len);
         BIND_ALLOC(c->b, name);
         TL_TRY(tl_table_delete_tag(c->table->table, name, c->b->err));
-        from += n + (from[n] == ',');
     }
     return TL_OK;
 }

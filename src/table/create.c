@@ -6,6 +6,8 @@
 
 #include <strings.h>
 
+#include "base/parse.h"
+
 tl_status tl_table__append_list(tl_buf *buf, char *const *names, int32_t n)
 {
     TL_TRY(tl_buf_append_byte(buf, '['));
@@ -266,21 +268,16 @@ tl_status tl_table__check_formats(const tl_table_schema *schema, tl_error *err)
     if (!keyed && !tracked)
         return TL_OK;
     for (size_t i = 0; i < TL_ARRAY_LEN(keys); i++) {
-        const char *text = tl_options_get(&schema->options, keys[i]);
-        while (text != NULL && *text != '\0') { /* FORMAT, or LEVEL:FORMAT, … */
-            size_t len = strcspn(text, ",");
-            const char *colon = memchr(text, ':', len), *name = colon == NULL ? text : colon + 1, *end = text + len;
-            while (name < end && *name == ' ')
-                name++;
-            while (end > name && end[-1] == ' ')
-                end--;
-            size_t n = (size_t)(end - name);
+        tl_bytes_view piece; /* FORMAT, or LEVEL:FORMAT */
+        for (const char *at = tl_options_get(&schema->options, keys[i]); tl_list_next(&at, &piece);) {
+            const char *text = (const char *)piece.data, *colon = memchr(text, ':', piece.len), *name = colon == NULL ? text : colon + 1;
+            name += strspn(name, " ");
+            size_t n = (size_t)(text + piece.len - name);
             if ((n == 3 && strncasecmp(name, "csv", n) == 0) || (n == 4 && strncasecmp(name, "text", n) == 0))
                 return tl_error_set(err, TL_E_UNSUPPORTED,
                                     "option '%s' = '%s': files of format '%.*s' cannot hold the columns that a table with %s has beside its own "
                                     "(the reference reads other values than it wrote): use another format",
                                     keys[i], tl_options_get(&schema->options, keys[i]), (int)n, name, keyed ? "a primary key" : "row tracking");
-            text += len + (text[len] == ',');
         }
     }
     return TL_OK;

@@ -341,9 +341,8 @@ tl_status tl_table__canonical_options(tl_options *opts)
         const char *older = options[i].older_keys;
         if (older == NULL || tl_options_get(opts, options[i].key) != NULL)
             continue;
-        while (*older != '\0') {
-            size_t len = strcspn(older, ",");
-            char *key = tl_strndup(older, len);
+        for (tl_bytes_view piece; tl_list_next(&older, &piece);) {
+            char *key = tl_strndup((const char *)piece.data, piece.len);
             if (key == NULL)
                 return TL_E_NOMEM;
             const char *value = tl_options_get(opts, key);
@@ -352,7 +351,6 @@ tl_status tl_table__canonical_options(tl_options *opts)
                 TL_TRY(tl_options_set(opts, options[i].key, value));
                 break;
             }
-            older += len + (older[len] == ',');
         }
     }
     return TL_OK;

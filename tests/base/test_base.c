@@ -3,6 +3,7 @@
 #include "base/bits.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/parse.h"
 #include "base/thread.h"
 #include "support/test.h"
 
@@ -227,6 +228,26 @@ static void a_pool_is_never_at_more_tasks_than_it_has_threads(void **state)
     }
 }
 
+static void lists_have_their_pieces_without_blanks(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list, *pieces; /* each in brackets */
+    } cases[] = {{NULL, ""}, {"", ""}, {"a", "[a]"}, {" a , b\t,c", "[a][b][c]"}, {"a,,b", "[a][][b]"}, {"a,", "[a]"}, {" ", "[]"}, {",a b", "[][a b]"}};
+    for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
+        char got[64] = "";
+        size_t n = 0;
+        tl_bytes_view piece;
+        for (const char *at = cases[i].list; tl_list_next(&at, &piece);)
+            n += (size_t)snprintf(got + n, sizeof got - n, "[%.*s]", (int)piece.len, (const char *)piece.data);
+        assert_string_equal(got, cases[i].pieces);
+    }
+    assert_true(tl_list_has("id, name", "name"));
+    assert_false(tl_list_has("id, names", "name"));
+    assert_false(tl_list_has("id, name", "nam"));
+    assert_false(tl_list_has(NULL, "name"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +261,7 @@ int main(void)
         cmocka_unit_test(nested_groups_do_not_deadlock),
         cmocka_unit_test(a_share_of_a_pool_runs_in_the_caller_until_there_are_threads),
         cmocka_unit_test(the_first_failure_of_a_group_is_told),
+        cmocka_unit_test(lists_have_their_pieces_without_blanks),
         cmocka_unit_test(a_pool_is_never_at_more_tasks_than_it_has_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -393,18 +393,6 @@ static tl_status init_columns(orc_writer *w, const tl_write_spec *spec, tl_error
     return TL_OK;
 }
 
-/* Whether a list of names, parted by commas, has this one. */
-static bool names_have(const char *names, const char *name)
-{
-    for (size_t len; names != NULL && *names != '\0'; names += len + (names[len] == ',')) {
-        len = strcspn(names, ",");
-        const char *from = names + strspn(names, " ");
-        if (strncmp(from, name, strlen(name)) == 0 && strspn(from + strlen(name), " ") == (size_t)(names + len - from) - strlen(name))
-            return true;
-    }
-    return false;
-}
-
 /* Java: OrcConf DICTIONARY_KEY_SIZE_THRESHOLD, DIRECT_ENCODING_COLUMNS. */
 static tl_status choose_words(orc_writer *w, const tl_options *options, tl_error *err)
 {
@@ -414,7 +402,7 @@ static tl_status choose_words(orc_writer *w, const tl_options *options, tl_error
     if (share != NULL)
         TL_TRY(tl_error_wrap(err, tl_parse_double(share, &threshold, err), "orc.dictionary.key.threshold"));
     for (int32_t i = 0; i < w->root.n_children; i++)
-        tl_orc__wnode_set_words(&w->root.children[i], names_have(direct, w->type->fields[i].name) ? 0 : threshold);
+        tl_orc__wnode_set_words(&w->root.children[i], tl_list_has(direct, w->type->fields[i].name) ? 0 : threshold);
     return TL_OK;
 }
 
@@ -429,7 +417,7 @@ static tl_status choose_blooms(orc_writer *w, const tl_options *options, tl_erro
     if (!(fpp >= BLOOM_FPP_MIN && fpp < 1))
         return tl_error_set(err, TL_E_INVALID, "orc.bloom.filter.fpp is %s: it must lie between %g and 1", share, BLOOM_FPP_MIN);
     for (int32_t i = 0; i < w->root.n_children; i++)
-        if (names_have(names, w->type->fields[i].name))
+        if (tl_list_has(names, w->type->fields[i].name))
             tl_orc__wnode_set_bloom(&w->root.children[i], fpp);
     return TL_OK;
 }

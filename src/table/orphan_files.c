@@ -1,0 +1,129 @@
+/* Files of a table that may be orphans: all that are old enough, where files that something refers to may lie. */
+#include "table/orphans.h"
+
+#define DEPTH_MAX 32 /* of partition folders */
+
+static tl_status add_candidate(tl_search *s, const char *dir, const tl_dir_entry *entry, tl_error *err)
+{
+    if (entry->stat.mtime_ms >= s->older_than_ms)
+        return TL_OK;
+    if (s->n == s->cap) {
+        size_t cap = s->cap == 0 ? 64 : s->cap * 2;
+        tl_orphan *items = tl_realloc(s->items, cap * sizeof *items);
+        if (items == NULL)
+            return tl_nomem(err, "files");
+        s->items = items;
+        s->cap = cap;
+    }
+    char *path = tl_path_join(dir, entry->name);
+    if (path == NULL)
+        return tl_nomem(err, "path");
+    s->items[s->n++] = (tl_orphan){path, entry->stat.bytes};
+    return TL_OK;
+}
+
+/* What publishing leaves when it is cut short: ".NAME.UUID.tmp". */
+static bool is_temporary(const char *name)
+{
+    size_t n = strlen(name);
+    return name[0] == '.' && n > 4 && strcmp(name + n - 4, ".tmp") == 0;
+}
+
+typedef enum place { PLACE_ALL, PLACE_TEMPORARY } place;
+
+/* Files of one folder: all of them, or only temporary ones where others have names that mean something. */
+static tl_status list_folder(tl_search *s, const char *dir, place what, tl_error *err)
+{
+    tl_dir_entry *entries = NULL;
+    size_t n = 0;
+    tl_status status = tl_fs_list(s->fs, dir, &entries, &n, err);
+    if (status == TL_E_NOT_FOUND)
+        return TL_OK;
+    TL_TRY(status);
+    for (size_t i = 0; status == TL_OK && i < n; i++) {
+        if (!entries[i].stat.is_dir && (what == PLACE_ALL || is_temporary(entries[i].name)))
+            status = add_candidate(s, dir, &entries[i], err);
+    }
+    tl_dir_free(entries, n);
+    return status;
+}
+
+/* Folders of metadata of one branch. */
+tl_status tl_search__metadata(tl_search *s, const tl_paths *paths, tl_error *err)
+{
+    static const struct {
+        const char *dir;
+        place what;
+    } folders[] = {{"manifest", PLACE_ALL},       {"statistics", PLACE_ALL}, {"index", PLACE_ALL},          {"snapshot", PLACE_TEMPORARY},
+                   {"schema", PLACE_TEMPORARY},   {"tag", PLACE_TEMPORARY},  {"consumer", PLACE_TEMPORARY}, {"changelog", PLACE_TEMPORARY},
+                   {"tidelake", PLACE_TEMPORARY}};
+    for (size_t i = 0; i < TL_ARRAY_LEN(folders); i++) {
+        TL_CLEANUP(tl_freep) char *dir = tl_paths_dir(paths, folders[i].dir);
+        if (dir == NULL)
+            return tl_nomem(err, "path");
+        TL_TRY(list_folder(s, dir, folders[i].what, err));
+    }
+    return TL_OK;
+}
+
+/* PREFIX and a UUID in front, as writers of this table name files. */
+static bool is_own_name(const tl_search *s, const char *name)
+{
+    static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx-";
+    const char *const prefixes[] = {s->table->config->data_prefix, s->table->config->changelog_prefix};
+    for (size_t i = 0; i < TL_ARRAY_LEN(prefixes); i++) {
+        size_t k = 0, prefix = strlen(prefixes[i]);
+        if (strncmp(name, prefixes[i], prefix) != 0)
+            continue;
+        const char *at = name + prefix;
+        while (k < sizeof form - 1 && (form[k] == '-' ? at[k] == '-' : at[k] != '\0' && strchr("0123456789abcdef", at[k]) != NULL))
+            k++;
+        if (k == sizeof form - 1)
+            return true;
+    }
+    return false;
+}
+
+static bool is_metadata(const char *name)
+{
+    static const char *const folders[] = {"snapshot", "schema", "manifest", "index", "statistics", "tag", "branch", "consumer", "changelog", "tidelake"};
+    for (size_t i = 0; i < TL_ARRAY_LEN(folders); i++)
+        if (strcmp(name, folders[i]) == 0)
+            return true;
+    return false;
+}
+
+static tl_status walk(tl_search *s, const char *dir, tl_search_area area, bool in_bucket, int depth, tl_error *err);
+
+static tl_status visit(tl_search *s, const char *dir, const tl_dir_entry *entry, tl_search_area area, bool in_bucket, int depth, tl_error *err)
+{
+    if (!entry->stat.is_dir) {
+        bool may_be = area == TL_SEARCH_ALL || (in_bucket && (area == TL_SEARCH_TABLE || is_own_name(s, entry->name)));
+        return may_be ? add_candidate(s, dir, entry, err) : TL_OK;
+    }
+    if (area == TL_SEARCH_TABLE && (in_bucket || (depth == 0 && is_metadata(entry->name))))
+        return TL_OK;
+    TL_CLEANUP(tl_freep) char *child = tl_path_join(dir, entry->name);
+    bool is_bucket = strncmp(entry->name, "bucket-", strlen("bucket-")) == 0;
+    return child == NULL ? tl_nomem(err, "path") : walk(s, child, area, in_bucket || is_bucket, depth + 1, err);
+}
+
+static tl_status walk(tl_search *s, const char *dir, tl_search_area area, bool in_bucket, int depth, tl_error *err)
+{
+    tl_dir_entry *entries = NULL;
+    size_t n = 0;
+    if (depth > DEPTH_MAX)
+        return TL_OK;
+    tl_status status = tl_fs_list(s->fs, dir, &entries, &n, err);
+    if (status == TL_E_NOT_FOUND)
+        return TL_OK;
+    for (size_t i = 0; status == TL_OK && i < n; i++)
+        status = visit(s, dir, &entries[i], area, in_bucket, depth, err);
+    tl_dir_free(entries, n);
+    return status;
+}
+
+tl_status tl_search__folder(tl_search *s, const char *dir, tl_search_area area, tl_error *err)
+{
+    return walk(s, dir, area, /* in_bucket= */ false, 0, err);
+}
