@@ -71,23 +71,49 @@ tl_status tl_table__open_other_branch(tl_table *table, const tl_options *dynamic
 
 /* ---- planning ---- */
 
-/* Partitions of the first branch, whatever values they have: a partition that it has is complete. */
-static tl_status list_partitions(tl_table *table, const tl_snapshot *snap, tl_pool *pool, tl_map *out, tl_error *err)
+static tl_status add_partition(tl_bytes partition, tl_map *out, tl_error *err)
 {
     static char present;
-    if (snap == NULL)
+    return tl_map_put(out, partition.data, partition.len, &present, NULL) == TL_OK ? TL_OK : tl_nomem(err, "partitions");
+}
+
+static tl_status partitions_of_snapshot(tl_table *table, const tl_read_point *point, tl_pool *pool, tl_map *out, tl_error *err)
+{
+    if (point->snap == NULL)
         return TL_OK;
     tl_entries entries = {0};
     tl_scan scan;
-    tl_scan_init(&scan, TL_SCAN_ALL, snap);
-    scan.pool = pool;
+    tl_table__snapshot_scan(table, point->snap, point->created_after_ms, pool, &scan);
     tl_status status = tl_table__scan(table, &scan, &entries, err);
-    for (size_t i = 0; status == TL_OK && i < entries.n; i++) {
-        tl_bytes p = entries.items[i].partition;
-        if (tl_map_put(out, p.data, p.len, &present, NULL) != TL_OK)
-            status = tl_nomem(err, "partitions");
-    }
+    for (size_t i = 0; status == TL_OK && i < entries.n; i++)
+        status = add_partition(entries.items[i].partition, out, err);
     tl_entries_deinit(&entries);
+    return status;
+}
+
+static tl_status partitions_of_splits(const tl_splits *splits, tl_map *out, tl_error *err)
+{
+    for (size_t i = 0; i < splits->n; i++)
+        TL_TRY(add_partition(splits->items[i].partition, out, err));
+    return TL_OK;
+}
+
+/* Partitions of the first branch, whatever values they have: a partition that it has is complete. Of changes, those that changed. */
+static tl_status list_partitions(tl_table *table, const tl_read_point *point, tl_pool *pool, tl_map *out, tl_error *err)
+{
+    if (point->kind == TL_READ_SNAPSHOT)
+        return partitions_of_snapshot(table, point, pool, out, err);
+    tl_splits splits = {0};
+    tl_status status = tl_table__plan_one(table, /* pred= */ NULL, pool, &splits, err);
+    if (status == TL_OK && point->kind == TL_READ_DIFF && splits.n > 0)
+        status = tl_error_set(err, TL_E_UNSUPPORTED,
+                              "not supported: the difference of two states (incremental-between) of a table that is read from two branches, as "
+                              "their snapshots are not the same ones; read the changes (incremental-between-scan-mode = 'delta' or 'changelog'), "
+                              "or one branch ('%s$branch_%s')",
+                              table->name, branch_name(table));
+    if (status == TL_OK)
+        status = partitions_of_splits(&splits, out, err);
+    tl_splits_deinit(&splits);
     return status;
 }
 
@@ -136,11 +162,7 @@ tl_status tl_table__plan_both(tl_table *table, const tl_predicate *pred, tl_pool
     tl_map complete = {0};
     TL_TRY(check_types(table, table->other, err));
     TL_TRY(tl_table__read_point(first, &point, err));
-    tl_status status = TL_OK;
-    if (point.kind == TL_READ_DELTA || point.kind == TL_READ_DIFF)
-        status = tl_error_set(err, TL_E_UNSUPPORTED, "not supported: reading a difference of snapshots with a fallback branch");
-    else if (point.kind == TL_READ_SNAPSHOT)
-        status = list_partitions(first, point.snap, pool, &complete, err);
+    tl_status status = list_partitions(first, &point, pool, &complete, err);
     if (status == TL_OK)
         status = tl_table__plan_one(first, pred, pool, &splits, err);
     mark(&splits, first == table->other);

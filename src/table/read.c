@@ -31,21 +31,26 @@ static bool waits_for_buckets(const tl_table *table)
     return table->bucket_mode == TL_BUCKETS_POSTPONE;
 }
 
+void tl_table__snapshot_scan(const tl_table *table, const tl_snapshot *snap, int64_t created_after_ms, tl_pool *pool, tl_scan *out)
+{
+    tl_scan_init(out, TL_SCAN_ALL, snap);
+    out->pool = pool;
+    out->created_after_ms = created_after_ms;
+    out->real_buckets_only = waits_for_buckets(table);
+    if (tl_table__skips_level0(table))
+        out->level_min = 1;
+    if (tl_system__is(table, "ro") && table->n_keys > 0)
+        out->level_min = out->level_max = table->config->num_levels - 1;
+}
+
 static tl_status plan_snapshot(tl_table *table, const tl_snapshot *snap, int64_t created_after_ms, const tl_predicate *pred, tl_pool *pool,
                                tl_splits *out, tl_error *err)
 {
     if (snap == NULL)
         return TL_OK;
     tl_scan scan;
-    tl_scan_init(&scan, TL_SCAN_ALL, snap);
+    tl_table__snapshot_scan(table, snap, created_after_ms, pool, &scan);
     scan.predicate = pred;
-    scan.pool = pool;
-    scan.created_after_ms = created_after_ms;
-    scan.real_buckets_only = waits_for_buckets(table);
-    if (tl_table__skips_level0(table))
-        scan.level_min = 1;
-    if (tl_system__is(table, "ro") && table->n_keys > 0)
-        scan.level_min = scan.level_max = table->config->num_levels - 1;
     tl_entries entries = {0};
     tl_vectors vectors = {0};
     tl_status status = tl_table__scan(table, &scan, &entries, err);

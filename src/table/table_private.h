@@ -185,6 +185,8 @@ typedef struct tl_scan {
 } tl_scan;
 
 void tl_scan_init(tl_scan *scan, tl_scan_mode mode, const tl_snapshot *snap);
+/** What a read of a snapshot looks at, whatever its predicate: levels, real buckets, files that are young enough (read.c). */
+void tl_table__snapshot_scan(const tl_table *table, const tl_snapshot *snap, int64_t created_after_ms, tl_pool *pool, tl_scan *out);
 /** Entries of the snapshot after pruning. ALL: live files. DELTA, CHANGELOG: as they stand, DELETE entries too. Appends to `out`. */
 tl_status tl_table__scan(tl_table *table, const tl_scan *scan, tl_entries *out, tl_error *err);
 /** Manifests of a snapshot in that mode, unpruned. */

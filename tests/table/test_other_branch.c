@@ -96,6 +96,55 @@ static void branches_must_have_the_same_columns(void **state)
     close_lake(&l);
 }
 
+/* A partition is complete in the first branch if it changed there between the two snapshots, which each branch has of its own. */
+static void changes_come_from_both_branches(void **state)
+{
+    (void)state;
+    lake l = memory_lake();
+    two_branches(&l);
+    tl_table *table = open_table(&l, "t");
+    put(table, "{'p':1,'k':5,'v':'main2'}");
+    tl_table_free(table);
+    table = open_table(&l, "t$branch_b");
+    put(table, "{'p':1,'k':6,'v':'b2'}\n{'p':3,'k':6,'v':'b2'}");
+    tl_table_free(table);
+    assert_rows(&l, "t", "scan.fallback-branch=b,incremental-between=1;2", "{'p':1,'k':5,'v':'main2'}\n{'p':3,'k':6,'v':'b2'}");
+    assert_rows(&l, "t", "scan.primary-branch=b,incremental-between=1;2", "{'p':1,'k':6,'v':'b2'}\n{'p':3,'k':6,'v':'b2'}");
+    table = open_with(&l, "t", "scan.fallback-branch=b,incremental-between=1;2");
+    char *rows = read_where(table, "[\"=\",\"k\",6]");
+    assert_lines(rows, "{'p':3,'k':6,'v':'b2'}");
+    free(rows);
+    tl_table_free(table);
+    close_lake(&l);
+}
+
+/* Two states cannot be compared across branches; where the first branch has nothing, the second is alone. */
+static void states_of_two_branches_are_not_compared(void **state)
+{
+    (void)state;
+    lake l = memory_lake();
+    two_branches(&l);
+    tl_error err;
+    tl_table *table = open_table(&l, "t");
+    put(table, "{'p':1,'k':5,'v':'main2'}");
+    tl_table_free(table);
+    const char *diff = "scan.fallback-branch=b,incremental-between=1;2,incremental-between-scan-mode=diff";
+    char *rows = NULL;
+    assert_ok(try_open(&l, "t", diff, &table, &err), &err);
+    assert_fails(try_read(table, NULL, false, NULL, &rows, &err), TL_E_UNSUPPORTED, &err, "their snapshots are not the same ones");
+    tl_table_free(table);
+    create(&l, "u", "p INT, k INT NOT NULL, v STRING", NULL, "p", "bucket=-1");
+    table = open_table(&l, "u");
+    assert_ok(tl_table_create_branch(table, "b", NULL, &err), &err);
+    tl_table_free(table);
+    table = open_table(&l, "u$branch_b");
+    put(table, "{'p':1,'k':1,'v':'b'}");
+    put(table, "{'p':1,'k':2,'v':'b'}");
+    tl_table_free(table);
+    assert_rows(&l, "u", diff, "{'p':1,'k':2,'v':'b'}");
+    close_lake(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -103,6 +152,8 @@ int main(void)
         cmocka_unit_test(filters_do_not_open_the_second_branch),
         cmocka_unit_test(splits_remember_their_branch),
         cmocka_unit_test(branches_must_have_the_same_columns),
+        cmocka_unit_test(changes_come_from_both_branches),
+        cmocka_unit_test(states_of_two_branches_are_not_compared),
     };
     return cmocka_run_group_tests_name("other_branch", tests, NULL, NULL);
 }
