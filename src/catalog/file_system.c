@@ -5,6 +5,7 @@
 #include "catalog/catalog.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -54,11 +55,10 @@ static tl_status plain_warehouse(const char *warehouse, char **out, tl_error *er
         return tl_error_set(err, TL_E_UNSUPPORTED, "warehouse '%s': only local folders", warehouse);
     if (*path == 0)
         return tl_error_set(err, TL_E_INVALID, "warehouse '%s' names no folder", warehouse);
-    char *cwd = *path == '/' ? NULL : getcwd(NULL, 0);
-    if (*path != '/' && cwd == NULL)
+    char cwd[PATH_MAX];
+    if (*path != '/' && getcwd(cwd, sizeof cwd) == NULL)
         return tl_error_errno(err, errno, "cannot find the working folder");
-    char *full = cwd == NULL ? tl_strdup(path) : tl_strf("%s/%s", cwd, path);
-    free(cwd); /* of libc */
+    char *full = *path == '/' ? tl_strdup(path) : tl_strf("%s/%s", cwd, path);
     if (full == NULL)
         return tl_nomem(err, "warehouse");
     *out = full;

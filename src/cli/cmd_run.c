@@ -1,4 +1,5 @@
 /* tidelake run: a SQL script as a job, with progress and a summary on stderr. */
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,10 +75,9 @@ static bool collect_vars(const cli_args *args, tidelake_option *vars, size_t *n)
         const char *value = equals + 1;
         char *absolute = NULL;
         if ((strcmp(copy, "WAREHOUSE") == 0 || strcmp(copy, "DATA") == 0) && *value != '/') {
-            char *cwd = getcwd(NULL, 0);
-            if (cwd == NULL || asprintf(&absolute, "%s/%s", cwd, value) < 0)
+            char cwd[PATH_MAX];
+            if (getcwd(cwd, sizeof cwd) == NULL || asprintf(&absolute, "%s/%s", cwd, value) < 0)
                 absolute = NULL;
-            free(cwd);
         }
         vars[(*n)++] = (tidelake_option){copy, absolute == NULL ? strdup(value) : absolute};
     }

@@ -31,7 +31,7 @@ int cli_run_extension(int argc, char **argv)
         program[n] = '\0';
         char *slash = strrchr(program, '/');
         if (slash != NULL && (size_t)(slash - program) + 1 + strlen(name) < sizeof program) {
-            strcpy(slash + 1, name);
+            memcpy(slash + 1, name, strlen(name) + 1);
             execv(program, words);
         }
     }

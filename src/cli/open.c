@@ -1,5 +1,6 @@
 /* What most commands begin with: the warehouse, a table, a file; and how they tell a failure. */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,13 +30,12 @@ char *cli_warehouse(const cli_args *args)
     }
     if (*given == '/' || strncmp(given, "file:", 5) == 0)
         return strdup(given);
-    char *cwd = getcwd(NULL, 0);
+    char cwd[PATH_MAX];
     char *path = NULL;
-    if (cwd == NULL || asprintf(&path, "%s/%s", cwd, given) < 0) {
+    if (getcwd(cwd, sizeof cwd) == NULL || asprintf(&path, "%s/%s", cwd, given) < 0) {
         fprintf(stderr, "tidelake: could not find the current folder: %s\n", strerror(errno));
         path = NULL;
     }
-    free(cwd);
     return path;
 }
 
@@ -86,6 +86,7 @@ bool cli_collect_options(const cli_args *args, const tidelake_option *extra, siz
         char *copy = strdup(args->parsed[i].value);
         char *equals = copy == NULL ? NULL : strchr(copy, '='); /* looked at when the words were parsed */
         if (equals == NULL) {
+            free(copy);
             fprintf(stderr, "tidelake: out of memory\n");
             cli_options_deinit(out);
             return false;
@@ -184,7 +185,8 @@ void cli_close_table(cli_table *table)
 
 bool cli_read_file(const char *path, char **out)
 {
-    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+    bool is_stdin = strcmp(path, "-") == 0;
+    FILE *file = is_stdin ? stdin : fopen(path, "re");
     if (file == NULL) {
         fprintf(stderr, "tidelake: could not open '%s': %s\n", path, strerror(errno));
         return false;
@@ -203,15 +205,14 @@ bool cli_read_file(const char *path, char **out)
             }
             text = grown;
         }
-        size_t got = fread(text + len, 1, cap - len - 1, file);
-        len += got;
-        if (got == 0)
+        len += fread(text + len, 1, cap - len - 1, file);
+        if (feof(file) || ferror(file))
             break;
     }
     ok = ok && ferror(file) == 0;
     if (!ok)
         fprintf(stderr, "tidelake: could not read '%s': %s\n", path, strerror(errno));
-    if (file != stdin)
+    if (!is_stdin)
         fclose(file);
     if (!ok) {
         free(text);

@@ -123,11 +123,11 @@ static tl_status find_files(files_source *s, tl_error *err)
 
 static void close_file(files_source *s)
 {
-    (void)tl_file_close(s->file, NULL); /* read only */
-    s->file = NULL;
     if (s->inflater_on)
         inflateEnd(&s->inflater);
     s->inflater_on = false;
+    (void)tl_file_close(s->file, NULL); /* read only */
+    s->file = NULL;
     tl_free(s->name);
     s->name = NULL;
     s->text.len = s->text_pos = 0;

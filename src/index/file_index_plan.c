@@ -35,7 +35,7 @@ void tl_file_index_plan_free(tl_file_index_plan *plan)
 {
     if (plan == NULL)
         return;
-    for (size_t i = 0; i < plan->n; i++)
+    for (size_t i = 0; plan->items != NULL && i < plan->n; i++)
         item_deinit(&plan->items[i]);
     tl_free(plan->items);
     tl_type_unref(plan->row_type);

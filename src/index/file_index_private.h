@@ -77,7 +77,10 @@ tl_status tl_findex__take_i32(tl_findex__cursor *c, int32_t *out, tl_error *err)
 tl_status tl_findex__take_count(tl_findex__cursor *c, int64_t max, const char *what, int32_t *out, tl_error *err);
 tl_status tl_findex__take_value(tl_findex__cursor *c, const tl_findex__type *type, tl_findex__value *out, tl_error *err);
 /** TL_E_CORRUPT: "byte N: WHAT". */
-tl_status tl_findex__corrupt(const tl_findex__input *in, int64_t at, const char *what, tl_error *err);
+static inline tl_status tl_findex__corrupt(const tl_findex__input *in, int64_t at, const char *what, tl_error *err)
+{
+    return tl_error_set(err, TL_E_CORRUPT, "byte %lld: %s", (long long)(in->from + at), what);
+}
 /** The Roaring bitmap in [from, from + bytes) of a piece. */
 tl_status tl_findex__roaring(const tl_findex__input *in, int64_t from, int64_t bytes, tl_roaring32 *out, tl_error *err);
 

@@ -6,11 +6,6 @@
 
 #define WINDOW_BYTES 4096 /* fetched at once where the size of what follows is not known */
 
-tl_status tl_findex__corrupt(const tl_findex__input *in, int64_t at, const char *what, tl_error *err)
-{
-    return tl_error_set(err, TL_E_CORRUPT, "byte %lld: %s", (long long)(in->from + at), what);
-}
-
 tl_status tl_findex__view(const tl_findex__input *in, int64_t from, int64_t bytes, tl_bytes_view *out, tl_error *err)
 {
     if (from < 0 || bytes < 0 || from > in->bytes || bytes > in->bytes - from)

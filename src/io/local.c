@@ -85,7 +85,8 @@ static tl_status local_stat(tl_fs *fs, const char *path, tl_stat *out, tl_error 
 static tl_status add_entry(tl_dir_entry **entries, size_t *n, size_t *cap, DIR *dir, const char *name)
 {
     struct stat st;
-    if (fstatat(dirfd(dir), name, &st, 0) != 0)
+    int fd = dirfd(dir);
+    if (fd < 0 || fstatat(fd, name, &st, 0) != 0)
         return TL_OK; /* gone between readdir and stat: as if it had not been listed */
     if (*n == *cap) {
         size_t more = *cap == 0 ? 16 : *cap * 2;
@@ -248,7 +249,7 @@ static const uint8_t *local_map(tl_file *file, int64_t *bytes)
 {
     local_file *local = (local_file *)file;
     if (local->map == NULL) {
-        int64_t size;
+        int64_t size = 0;
         if (local_file_size(file, &size, NULL) != TL_OK || size == 0)
             return NULL;
         void *map = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, local->fd, 0);

@@ -16,6 +16,7 @@ static int compare_partitions(const tl_batch *a, const tl_batch *b)
 static tl_status find_newest(tl_lookup *l, const tl_splits *splits, tl_batch **out, tl_error *err)
 {
     tl_batch *newest[2] = {NULL, NULL};
+    const int wanted = TL_MIN(l->newest_partitions, (int)TL_ARRAY_LEN(newest));
     tl_status status = TL_OK;
     for (size_t i = 0; i < splits->n && status == TL_OK; i++) {
         tl_batch *row;
@@ -23,18 +24,18 @@ static tl_status find_newest(tl_lookup *l, const tl_splits *splits, tl_batch **o
         if (status != TL_OK)
             break;
         int at = 0;
-        while (at < l->newest_partitions && newest[at] != NULL && compare_partitions(newest[at], row) > 0)
+        while (at < wanted && newest[at] != NULL && compare_partitions(newest[at], row) > 0)
             at++;
-        if (at == l->newest_partitions || (newest[at] != NULL && compare_partitions(newest[at], row) == 0)) {
+        if (at == wanted || (newest[at] != NULL && compare_partitions(newest[at], row) == 0)) {
             tl_batch_free(row);
             continue;
         }
-        tl_batch_free(newest[l->newest_partitions - 1]);
-        for (int k = l->newest_partitions - 1; k > at; k--)
+        tl_batch_free(newest[wanted - 1]);
+        for (int k = wanted - 1; k > at; k--)
             newest[k] = newest[k - 1];
         newest[at] = row;
     }
-    int last = l->newest_partitions - 1;
+    int last = wanted - 1;
     while (last > 0 && newest[last] == NULL)
         last--;
     *out = status == TL_OK ? TL_STEAL(newest[last]) : NULL;

@@ -64,7 +64,7 @@ static void bucket_reader_free(tl_reader *reader)
 
 /* ---- the two ways ---- */
 
-static tl_status make_path(const bucket_reader *r, const bool *needed, read_path *path, tl_error *err)
+static tl_status make_path(bucket_reader *r, const bool *needed, read_path *path, tl_error *err)
 {
     int32_t n = tl_lsm__n_readable(r->bucket->config);
     TL_CLEANUP(tl_freep) int32_t *columns = tl_alloc((size_t)(n + 1) * sizeof(*columns));

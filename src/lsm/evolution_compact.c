@@ -92,7 +92,7 @@ static tl_status run_task(const plan *p, const tl_file_list *files, tl_error *er
 {
     tl_lsm__bucket *bucket = p->bucket;
     tl_file_list made = {0};
-    if ((int64_t)files->n < bucket->config->compaction_min_file_num)
+    if (files->n == 0 || (int64_t)files->n < bucket->config->compaction_min_file_num)
         return TL_OK;
     tl_status status = tl_error_wrap(err, rewrite(bucket, files, &made, err), "compaction of bucket '%s'", bucket->dir);
     if (status == TL_OK && made.n == 1)

@@ -69,6 +69,8 @@ static tl_status rows_of(tl_lsm__deletions *d, const tl_data_file *file, deleted
 tl_status tl_lsm__deletions_add(tl_lsm__deletions *d, const tl_data_file *file, const int64_t *rows, size_t n, tl_error *err)
 {
     deleted_rows *of = NULL;
+    if (n == 0)
+        return TL_OK;
     TL_TRY(rows_of(d, file, &of, err));
     if (of->cap - of->n < n) {
         size_t cap = TL_MAX(of->cap * 2, of->n + n);

@@ -427,7 +427,7 @@ static uint32_t find(const bitmap64 *bm, const uint8_t *key)
 
 static tl_status put(const work *w, bitmap64 *bm, const uint8_t *key, const tl_roaring_box *box)
 {
-    uint32_t found = find(bm, key), number;
+    uint32_t found = bm->root == NO_CHILD ? NO_CHILD : find(bm, key), number;
     if (found != NO_CHILD) {
         tl_roaring_box *mine = &bm->boxes[bm->nodes[found].box];
         return tl_roaring_box_union(mine, box, w->arena, mine, w->err);

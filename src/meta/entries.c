@@ -82,13 +82,18 @@ static bool same_str(const char *a, const char *b)
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
+/* No index is not the same as one of no bytes. */
+static bool same_index(const tl_bytes *a, const tl_bytes *b)
+{
+    return a->data == NULL || b->data == NULL ? a->data == b->data : tl_bytes_equal(tl_bytes_view_of(*a), tl_bytes_view_of(*b));
+}
+
 static bool same_identity(const tl_manifest_entry *a, const tl_manifest_entry *b)
 {
     const tl_data_file *f = a->file, *g = b->file;
     if (a->bucket != b->bucket || f->level != g->level || strcmp(f->name, g->name) != 0 ||
         TL_MAX(f->n_extra_files, 0) != TL_MAX(g->n_extra_files, 0) || !same_str(f->external_path, g->external_path) ||
-        (f->embedded_index.data == NULL) != (g->embedded_index.data == NULL) ||
-        !tl_bytes_equal(tl_bytes_view_of(f->embedded_index), tl_bytes_view_of(g->embedded_index)) ||
+        !same_index(&f->embedded_index, &g->embedded_index) ||
         !tl_bytes_equal(tl_bytes_view_of(a->partition), tl_bytes_view_of(b->partition)))
         return false;
     for (int32_t i = 0; i < f->n_extra_files; i++) {

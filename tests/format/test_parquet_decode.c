@@ -218,6 +218,13 @@ static void cut_runs_end_early(void **state)
     assert_false(tl_pq__rle_u32(&rle, 1, out));
     tl_pq__rle_init(&rle, (tl_bytes_view){endless, 0}, 1);
     assert_true(tl_pq__rle_u32(&rle, 0, out));
+    /* 2^63 - 1 groups of values without bits: as many as anybody asks for, all 0 (this divided by the width) */
+    uint8_t most_groups[10 + TL_PQ_SLACK] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01};
+    out[63] = 1;
+    tl_pq__rle_init(&rle, (tl_bytes_view){most_groups, 10}, 0);
+    assert_true(tl_pq__rle_u32(&rle, 64, out));
+    assert_int_equal(out[63], 0);
+    assert_true(tl_pq__rle_skip(&rle, INT32_MAX));
 }
 
 /* ---- deltas ---- */

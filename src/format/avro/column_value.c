@@ -196,7 +196,7 @@ tl_status tl_avro__read_value(tl_avro_cursor *c, const tl_avro_node *node, tl_bu
     case TL_AVRO_OP_ENTRIES:
         return read_items(c, node, builder);
     default: {
-        tl_avro_scalar v;
+        tl_avro_scalar v = {0};
         return tl_avro__read_scalar(c, node, &v) ? append_scalar(builder, node, &v) : TL_E_CORRUPT;
     }
     }

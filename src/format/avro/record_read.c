@@ -94,7 +94,7 @@ static tl_status bind_step(step *s, const tl_avro_field *field, tl_error *err)
                             tl_avro__wire_name(s->schema->wire));
     if (field->record == NULL)
         return TL_OK;
-    return plan_create(field->record, field->kind == TL_AVRO_RECORD ? s->schema : item, &s->sub, err);
+    return plan_create(field->record, item == NULL ? s->schema : item, &s->sub, err);
 }
 
 static tl_status bind_fields(plan *p, const tl_avro_record *record, const tl_avro_schema *schema, tl_error *err)

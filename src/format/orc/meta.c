@@ -105,7 +105,7 @@ static tl_status read_type(tl_bytes_view message, tl_arena *arena, tl_orc_type *
     *out = (tl_orc_type){.precision = 38, .scale = 18};
     while (tl_orc__pb_next(&pb)) {
         if (pb.field == 1)
-            out->kind = (tl_orc_kind)TL_MIN(pb.v, 255);
+            out->kind = (tl_orc_kind)TL_MIN(pb.v, TL_ORC_KIND_MAX);
         else if (pb.field == 4)
             out->length = (uint32_t)TL_MIN(pb.v, UINT32_MAX);
         else if (pb.field == 5)

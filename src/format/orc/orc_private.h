@@ -46,7 +46,8 @@ typedef enum tl_orc_kind {
     TL_ORC_DATE = 15,
     TL_ORC_VARCHAR = 16,
     TL_ORC_CHAR = 17,
-    TL_ORC_TIMESTAMP_INSTANT = 18
+    TL_ORC_TIMESTAMP_INSTANT = 18,
+    TL_ORC_KIND_MAX = 255 /* what a file says beyond it becomes this: no kind, as all between */
 } tl_orc_kind;
 
 typedef enum tl_orc_compression {

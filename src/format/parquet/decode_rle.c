@@ -24,10 +24,12 @@ static bool next_run(tl_pq_rle *rle)
         rle->is_packed = head & 1;
         uint64_t count = head >> 1;
         if (rle->is_packed) {
+            /* Values of no bits take no bytes: as many as are asked for, up to what can be counted. */
             uint64_t groups_max = rle->width == 0 ? (uint64_t)INT64_MAX / 8 : bytes_left / (unsigned)rle->width;
             rle->packed = rle->p;
             rle->packed_from = 0;
-            if (count <= groups_max) {
+            if (rle->width == 0 || count <= groups_max) {
+                count = TL_MIN(count, groups_max);
                 rle->left = (int64_t)count * 8;
                 rle->p += count * (unsigned)rle->width;
             } else {

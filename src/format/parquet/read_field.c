@@ -133,7 +133,7 @@ static tl_pq_form_kind wanted_form(const tl_type *type)
 
 static tl_status match(matcher *m, const tl_type *type, tl_pq_view view, uint8_t slot_rep, uint8_t slot_def, tl_pq_field *out)
 {
-    tl_pq_form form;
+    tl_pq_form form = {0};
     TL_TRY(tl_pq__form(view, &form, m->err));
     *out = (tl_pq_field){.type = type, .slot_rep = slot_rep, .slot_def = slot_def, .valid_def = form.valid_def};
     if (form.kind != wanted_form(type))

@@ -115,7 +115,9 @@ static bool append_plain(tl_buf *buf, const tl_pq_schema_element *el, int width,
 
 static tl_status null_bits(tl_column *col, const bool *is_null, int64_t n, tl_error *err)
 {
-    for (int64_t i = 0; is_null != NULL && i < n; i++)
+    if (is_null == NULL)
+        return TL_OK;
+    for (int64_t i = 0; i < n; i++)
         col->null_count += is_null[i];
     if (col->null_count == 0)
         return TL_OK;

@@ -14,7 +14,7 @@ static tl_status grow(uint8_t **buf, size_t used, size_t bytes, tl_error *err)
     uint8_t *fresh = tl_alloc_aligned(bytes + TL_PQ_SLACK);
     if (fresh == NULL)
         return tl_nomem(err, "column");
-    if (used != 0)
+    if (*buf != NULL)
         memcpy(fresh, *buf, used);
     tl_free(*buf);
     *buf = fresh;
