@@ -341,8 +341,8 @@ typedef struct tidelake_sort_options {
 TIDELAKE_API tl_status tidelake_sort(tidelake_table *table, const tidelake_sort_options *options, tidelake_commit_result *result,
                                      tl_error *err);
 /**
- * Delete rows of a table without a primary key that has `deletion-vectors.enabled`, in one commit. `where` as in
- * tidelake_read_options; NULL: all rows. `deleted` (may be NULL) receives their number.
+ * Delete rows of a table without a primary key, in one commit: into deletion vectors where `deletion-vectors.enabled`, else their files are written
+ * again without them. `where` as in tidelake_read_options; NULL: all rows. `deleted` (may be NULL) receives their number.
  */
 TIDELAKE_API tl_status tidelake_delete(tidelake_table *table, const char *commit_user, const char *where, int64_t *deleted,
                                        tidelake_commit_result *result, tl_error *err);

@@ -199,8 +199,8 @@ const cli_command cli_commands[] = {
      cmd_files},
 
     {"delete", rows_group, "DB.TABLE", 1, 1, "delete rows of a table without a primary key",
-     "The table needs 'deletion-vectors.enabled' = 'true'. Rows of a table with a primary key are deleted by writing them with\n"
-     "\"_kind\":\"-D\".",
+     "With 'deletion-vectors.enabled' = 'true' they are marked in deletion vectors, otherwise their files are written again without them.\n"
+     "Rows of a table with a primary key are deleted by writing them with \"_kind\":\"-D\".",
      "  tidelake delete db.log --where '[\"<\",\"day\",\"2024-01-01\"]'", delete_options, cmd_delete},
     {"compact", care_group, "DB.TABLE", 1, 1, "merge files: keyed tables bucket by bucket, small files of append tables",
      "With 'clustering.incremental' the files of an append table are sorted by 'clustering.columns' while they are merged. --order-strategy\n"

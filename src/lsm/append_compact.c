@@ -43,21 +43,24 @@ static tl_status copy_files(tl_lsm__bucket *bucket, tl_data_file *const *files, 
     }
 }
 
-tl_status tl_lsm__append_rewrite(tl_lsm__bucket *bucket, tl_data_file *const *files, size_t n, const atomic_bool *cancelled,
+tl_status tl_lsm__append_rewrite(tl_lsm__bucket *bucket, tl_data_file *const *files, size_t n, tl_lsm__rewrite_kind kind, const atomic_bool *cancelled,
                                  tl_file_list *out, tl_error *err)
 {
+    bool is_compaction = kind == TL_LSM__REWRITE_COMPACT, tracks = bucket->config->row_tracking;
     tl_lsm__names names = {0};
     int64_t next_seq = files[0]->min_seq;
     TL_CLEANUP(tl_lsm__shape_freep) tl_lsm__shape *shape = NULL; /* outlives the writer */
     TL_CLEANUP(tl_lsm__writer_freep) tl_lsm__writer *writer = NULL;
-    if (bucket->config->row_tracking)
+    if (tracks)
         TL_TRY(tl_lsm__shape_of_rewrite(bucket->config, /* changes= */ false, &shape, err));
-    tl_lsm__writer_spec spec = {.bucket = bucket, .names = &names, .file_source = 1, .next_seq = &next_seq, .shape = shape};
+    tl_lsm__writer_spec spec = {.bucket = bucket, .names = &names, .file_source = is_compaction, .next_seq = &next_seq, .shape = shape};
+    if (tracks && !is_compaction)
+        spec.next_seq = NULL; /* the committer puts the snapshot's number where a file begins with 0 */
     TL_TRY(tl_lsm__writer_create(&spec, &writer, err));
     tl_status status = copy_files(bucket, files, n, cancelled, writer, err);
     if (status == TL_OK)
         status = tl_lsm__writer_finish(writer, out, err);
-    return tl_error_wrap(err, status, "compaction of bucket '%s'", bucket->dir);
+    return tl_error_wrap(err, status, "%s bucket '%s'", is_compaction ? "compaction of" : "rewriting files of", bucket->dir);
 }
 
 /* ---- planner ---- */
@@ -67,7 +70,7 @@ static tl_status compact_bin(tl_lsm__bucket *bucket, tl_data_file *const *files,
 {
     for (size_t i = 0; i < n; i++)
         TL_TRY(tl_file_list_add(&msg->compact_before, files[i], err));
-    return tl_lsm__append_rewrite(bucket, files, n, /* cancelled= */ NULL, &msg->compact_after, err);
+    return tl_lsm__append_rewrite(bucket, files, n, TL_LSM__REWRITE_COMPACT, /* cancelled= */ NULL, &msg->compact_after, err);
 }
 
 static int compare_size(const void *x, const void *y)
@@ -184,6 +187,8 @@ void tl_lsm__drop_message(const tl_lsm__bucket *bucket, tl_commit_message *msg)
 {
     for (size_t i = 0; i < msg->compact_after.n; i++)
         tl_lsm__bucket_remove(bucket, msg->compact_after.items[i]);
+    for (size_t i = 0; i < msg->new_files.n; i++)
+        tl_lsm__bucket_remove(bucket, msg->new_files.items[i]);
     tl_commit_message_deinit(msg);
     *msg = (tl_commit_message){0};
 }

@@ -68,7 +68,7 @@ static tl_status run_compaction(void *arg, tl_error *err)
     TL_TRY(tl_lsm__list_add_all(&t->before, &t->files, err));
     for (size_t i = 0; i < t->files.n; i++)
         TL_TRY(tl_lsm__vector_gone(t->bucket->vectors, t->files.items[i], &t->vectors, err));
-    return tl_lsm__append_rewrite(t->bucket, t->files.items, t->files.n, &t->cancelled, &t->after, err);
+    return tl_lsm__append_rewrite(t->bucket, t->files.items, t->files.n, TL_LSM__REWRITE_COMPACT, &t->cancelled, &t->after, err);
 }
 
 static void task_deinit(append_task *t)

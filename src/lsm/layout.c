@@ -208,7 +208,7 @@ tl_status tl_lsm__newer_file(tl_lsm_config *config, tl_data_file *const *files, 
 tl_status tl_lsm__refuse_newer(const tl_lsm_config *config, const tl_data_file *newer, tl_error *err)
 {
     return tl_error_set(err, TL_E_CONFLICT,
-                        "the table was altered: data file '%s' has columns of schema %lld that a compaction under schema %lld would lose; "
+                        "the table was altered: data file '%s' has columns of schema %lld that rewriting it under schema %lld would lose; "
                         "open the table anew (restart the job)",
                         newer->name, (long long)newer->schema_id, (long long)config->schema->id);
 }

@@ -353,5 +353,12 @@ tl_status tl_append_cluster(tl_lsm_config *config, tl_bytes_view partition, int3
  */
 tl_status tl_append_delete(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, tl_data_file *const *files, size_t n_files,
                            const tl_bucket_vectors *vectors, tl_dv_set *fresh, tl_commit_message *msg, tl_error *err);
+/**
+ * The same by copy on write, for tables without deletion vectors: the files that `gone` names rows of are written again without them, into *msg
+ * (deleted_files, new_files), which the caller has zeroed. Where a bucket's files have an order, rows keep theirs; else all
+ * that stays of the files becomes one sequence. `files` are the live ones of the bucket. On failure *msg is empty and nothing is left behind.
+ */
+tl_status tl_append_rewrite_without(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, tl_data_file *const *files, size_t n_files,
+                                    tl_dv_set *gone, tl_commit_message *msg, tl_error *err);
 
 #endif

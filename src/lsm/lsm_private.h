@@ -653,8 +653,10 @@ tl_status tl_lsm__change_indexes(const tl_lsm__bucket *bucket, const tl_bucket_v
 
 /* ---- append_compact.c ---- */
 
-/** Rewrite append files into one sequence of new ones, rows in the order of the files. */
-tl_status tl_lsm__append_rewrite(tl_lsm__bucket *bucket, tl_data_file *const *files, size_t n, const atomic_bool *cancelled,
+/** What new files count as: APPEND ones take numbers of the commit with row tracking. */
+typedef enum tl_lsm__rewrite_kind { TL_LSM__REWRITE_COMPACT, TL_LSM__REWRITE_APPEND } tl_lsm__rewrite_kind;
+/** Rewrite append files into one sequence of new ones, rows in the order of the files, without those that the bucket's vectors name. */
+tl_status tl_lsm__append_rewrite(tl_lsm__bucket *bucket, tl_data_file *const *files, size_t n, tl_lsm__rewrite_kind kind, const atomic_bool *cancelled,
                                  tl_file_list *out, tl_error *err);
 /** A file below this size is worth compacting: CoreOptions#compactionFileSize. */
 static inline int64_t tl_lsm__small_file_bytes(const tl_lsm_config *config)

@@ -11,7 +11,7 @@ typedef struct merge {
     const char *target_name, *source_name; /* as the conditions call them */
     tl_reader **readers; /* room for five */
     int32_t n;           /* parts so far */
-    tl_row_changes *changes; /* of a target with deletion vectors; else NULL */
+    tl_row_changes *changes; /* of a target without a primary key; else NULL */
     bool *changed;           /* of a target with data evolution: per column, whether a part sets it; else NULL */
     tl_row_values *values;   /* of such a target */
 } merge;
@@ -355,12 +355,10 @@ static tl_status merge_keyed(merge *m)
     return tl_exec__write(m->b->session, m->spec->target->table, all, /* overwrite= */ false, NULL, m->b->err);
 }
 
-/* Flink's action refuses tables without a primary key; Spark's MERGE INTO changes those with deletion vectors, as is done here. */
+/* Flink's action refuses tables without a primary key; Spark's MERGE INTO changes those as UPDATE and DELETE do, as is done here. */
 static tl_status merge_append(merge *m)
 {
     const tl_sql_table *target = m->spec->target;
-    if (tl_table_config(target->table) == NULL || !tl_table_config(target->table)->deletion_vectors)
-        return BIND_ERROR(m->b, m->at, "merge-into action doesn't support table with no primary keys defined. (With 'deletion-vectors.enabled' it does.)");
     TL_TRY(tl_table_check_deletable(target->table, m->b->err));
     TL_TRY(tl_sql__changes_create(target, &m->changes, m->b->err));
     tl_status status = find_rows(m);

@@ -80,11 +80,6 @@ static tl_status matching_rows(tl_binder *b, const tl_ast *ast, const tl_ast *wh
     return condition == NULL ? TL_OK : tl_bind__filter(b, *plan, condition, plan);
 }
 
-static bool has_vectors(const tl_sql_table *table)
-{
-    return tl_table_config(table->table) != NULL && tl_table_config(table->table)->deletion_vectors;
-}
-
 static bool is_key(const tl_sql_table *table, int32_t column)
 {
     for (int32_t i = 0; i < table->n_primary_key; i++)
@@ -168,12 +163,10 @@ tl_status tl_sql__update(tl_binder *b, const tl_ast *ast)
 {
     tl_sql_table *table;
     TL_TRY(target(b, ast, "UPDATE", &table));
-    if (table->n_primary_key == 0 && has_vectors(table))
-        return update_append(b, ast, table);
     if (tl_table_config(table->table) != NULL && tl_table_config(table->table)->data_evolution)
         return tl_sql__update_evolution(b, ast, table);
     if (table->n_primary_key == 0)
-        return BIND_ERROR(b, ast, "org.apache.paimon.table.AppendOnlyFileStoreTable can not support update, because there is no primary key.");
+        return update_append(b, ast, table);
     const char *engine = merge_engine(table);
     tl_plan *rows;
     TL_TRY(matching_rows(b, ast, ast->kid[2], &rows));
@@ -187,10 +180,8 @@ tl_status tl_sql__delete(tl_binder *b, const tl_ast *ast)
 {
     tl_sql_table *table;
     TL_TRY(target(b, ast, "DELETE", &table));
-    if (table->n_primary_key == 0 && has_vectors(table))
-        return delete_append(b, ast, table);
     if (table->n_primary_key == 0)
-        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, ast, "table '%s' has no primary key: DELETE needs 'deletion-vectors.enabled' = 'true'", table->name);
+        return delete_append(b, ast, table);
     const char *engine = merge_engine(table);
     const char *removes = tl_table_option(table->table, strcmp(engine, "aggregation") == 0 ? "aggregation.remove-record-on-delete" : "partial-update.remove-record-on-delete");
     if (strcmp(engine, "deduplicate") != 0 && (removes == NULL || strcmp(removes, "true") != 0))

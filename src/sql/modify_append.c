@@ -1,6 +1,6 @@
 /*
- * UPDATE and DELETE of lake tables without a primary key: the rows found go into deletion vectors; an UPDATE writes what takes their
- * place in the same commit. (Flink's connector refuses both, Spark's does them this way.)
+ * UPDATE and DELETE of lake tables without a primary key: the rows found go into deletion vectors, or their files are written again without them;
+ * an UPDATE writes what takes their place in the same commit. (Flink's connector refuses both, Spark's does them this way.)
  *
  * What the store can decide of the condition goes down into the files; the rest, and the new values, are a program over each batch
  * of rows that the store found.

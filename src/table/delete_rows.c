@@ -1,7 +1,8 @@
 /*
- * Deleting rows of append tables: each file is read under the filter, and the rows found go into its deletion vector. One commit,
- * an OVERWRITE that conflicts with whoever deletes rows of the same files or compacts them. Source: format reference §15, §16; Java:
- * BaseAppendDeleteFileMaintainer, and the DELETE of the reference's engines (DeletionVector in MarkDeleted commands).
+ * Deleting rows of append tables: each file that may have some is read under the filter. The rows found go into its deletion vector, or, in
+ * tables without those, the file is written again without them (copy on write). One commit, an OVERWRITE that conflicts with whoever
+ * deletes rows of the same files or compacts them. Source: format reference §15, §16; Java: BaseAppendDeleteFileMaintainer,
+ * PaimonRowLevelCommand of Spark's connector.
  */
 #include "table/table_private.h"
 
@@ -13,6 +14,8 @@ typedef struct deletion {
     tl_entries live; /* by bucket */
     tl_commit_messages messages;
     int64_t deleted;
+    bool whole_partitions;   /* nothing but the partition's values decides */
+    tl_predicate *partition; /* then: on them; NULL: all partitions */
 } deletion;
 
 static void deletion_deinit(deletion *d)
@@ -20,6 +23,7 @@ static void deletion_deinit(deletion *d)
     tl_vectors__deinit(&d->vectors);
     tl_entries_deinit(&d->live);
     tl_commit_messages_deinit(&d->messages);
+    tl_predicate_free(d->partition);
 }
 
 tl_status tl_table_check_deletable(const tl_table *table, tl_error *err)
@@ -29,13 +33,34 @@ tl_status tl_table_check_deletable(const tl_table *table, tl_error *err)
     tl_table__full_name(table, name);
     if (table->n_keys > 0)
         return tl_error_set(err, TL_E_INVALID, "table %s has a primary key: write -D rows to delete from it", name);
-    if (!table->config->deletion_vectors)
-        return tl_error_set(err, TL_E_INVALID, "table %s has no primary key and 'deletion-vectors.enabled' is not true: its rows cannot be deleted",
-                            name);
+    if (table->config->data_evolution)
+        return tl_error_set(err, TL_E_UNSUPPORTED, "rows of table %s cannot be deleted: it has data evolution ('data-evolution.enabled' = 'true')", name);
     return tl_table__check_writable(table, err);
 }
 
 /* ---- finding rows ---- */
+
+/* Whether the filter looks at partition columns alone, so that files go as a whole and need not be read. */
+static tl_status look_at_filter(deletion *d, tl_error *err)
+{
+    const tl_table *table = d->table;
+    const tl_predicate *pred = d->spec->finder.predicate;
+    int32_t n = table->schema->row_type->n_fields;
+    d->whole_partitions = !table->config->deletion_vectors && d->spec->finder.match == NULL;
+    if (!d->whole_partitions || pred == NULL)
+        return TL_OK;
+    TL_CLEANUP(tl_freep) bool *used = tl_calloc((size_t)n + 1, sizeof *used);
+    TL_CLEANUP(tl_freep) int32_t *map = tl_alloc(((size_t)n + 1) * sizeof *map);
+    if (used == NULL || map == NULL)
+        return tl_nomem(err, "filter");
+    tl_predicate_columns(pred, used);
+    for (int32_t i = 0; i < n; i++) {
+        map[i] = table->config->partition_idx[i];
+        if (used[i] && map[i] < 0)
+            d->whole_partitions = false;
+    }
+    return d->whole_partitions ? tl_predicate_remap(pred, map, /* weaken= */ false, &d->partition, err) : TL_OK;
+}
 
 static tl_status find_in_file(deletion *d, const tl_manifest_entry *e, tl_dv_set *old, tl_dv_set *fresh, tl_error *err)
 {
@@ -50,9 +75,11 @@ static tl_status find_in_file(deletion *d, const tl_manifest_entry *e, tl_dv_set
     return tl_dv_set_put(fresh, e->file->name, dv, err);
 }
 
-static tl_status mark_bucket(deletion *d, tl_bytes_view partition, int32_t bucket, const tl_bucket_vectors *vectors, tl_dv_set *fresh,
-                             tl_error *err)
+/* `fresh`: the rows of the bucket's files that go. */
+static tl_status change_bucket(deletion *d, tl_bytes_view partition, int32_t bucket, const tl_bucket_vectors *vectors, tl_dv_set *fresh,
+                               tl_error *err)
 {
+    tl_lsm_config *config = d->table->config;
     size_t from = 0, to = 0;
     tl_entries_bucket_range(&d->live, partition, bucket, &from, &to);
     TL_CLEANUP(tl_freep) tl_data_file **files = tl_calloc(to - from + 1, sizeof *files);
@@ -61,18 +88,49 @@ static tl_status mark_bucket(deletion *d, tl_bytes_view partition, int32_t bucke
     for (size_t i = from; i < to; i++)
         files[i - from] = d->live.items[i].file;
     tl_commit_message *msg = &d->messages.items[d->messages.n];
-    TL_TRY(tl_append_delete(d->table->config, partition, bucket, files, to - from, vectors, fresh, msg, err));
+    TL_TRY(config->deletion_vectors ? tl_append_delete(config, partition, bucket, files, to - from, vectors, fresh, msg, err)
+                                    : tl_append_rewrite_without(config, partition, bucket, files, to - from, fresh, msg, err));
     msg->total_buckets = d->live.items[from].total_buckets;
     d->messages.n++;
-    if (d->table->bucket_mode == TL_BUCKETS_UNAWARE)
+    if (!config->deletion_vectors || d->table->bucket_mode == TL_BUCKETS_UNAWARE)
         return TL_OK;
     const tl_index_list *indexes = vectors->indexes;
     msg->vectors_base = tl_strdup(indexes->n == 0 ? "" : indexes->items[indexes->n - 1]->name);
     return msg->vectors_base == NULL ? tl_nomem(err, "commit message") : TL_OK;
 }
 
-/* Rows of the bucket whose entries among `chosen` begin at `from`; returns where the next bucket's begin. */
-static tl_status delete_in_bucket(deletion *d, const tl_entries *chosen, size_t from, size_t *next, tl_error *err)
+/* Where the next bucket's entries begin. */
+static size_t end_of_bucket(const tl_entries *entries, size_t from)
+{
+    const tl_manifest_entry *first = &entries->items[from];
+    size_t to = from + 1;
+    while (to < entries->n && entries->items[to].bucket == first->bucket &&
+           tl_bytes_equal(tl_bytes_view_of(entries->items[to].partition), tl_bytes_view_of(first->partition)))
+        to++;
+    return to;
+}
+
+/* Files of a bucket that go as a whole. */
+static tl_status drop_files(deletion *d, const tl_entries *chosen, size_t from, size_t to, tl_error *err)
+{
+    const tl_manifest_entry *first = &chosen->items[from];
+    tl_status status = TL_OK;
+    if (d->partition != NULL && !tl_partition_matches(d->table, d->partition, tl_bytes_view_of(first->partition), &status, err))
+        return status;
+    tl_commit_message *msg = &d->messages.items[d->messages.n++];
+    if (tl_bytes_dup(tl_bytes_view_of(first->partition), &msg->partition) != TL_OK)
+        return tl_nomem(err, "commit message");
+    msg->bucket = first->bucket;
+    msg->total_buckets = first->total_buckets;
+    for (size_t i = from; i < to; i++) {
+        TL_TRY(tl_file_list_add(&msg->deleted_files, chosen->items[i].file, err));
+        d->deleted += chosen->items[i].file->rows;
+    }
+    return TL_OK;
+}
+
+/* Rows of the bucket whose entries are chosen[from, to). */
+static tl_status delete_in_bucket(deletion *d, const tl_entries *chosen, size_t from, size_t to, tl_error *err)
 {
     const tl_manifest_entry *first = &chosen->items[from];
     tl_bytes_view partition = tl_bytes_view_of(first->partition);
@@ -82,13 +140,9 @@ static tl_status delete_in_bucket(deletion *d, const tl_entries *chosen, size_t 
     TL_TRY(tl_vectors__files(&d->vectors, partition, first->bucket, &vectors.indexes, err));
     TL_TRY(tl_dv_set_create(d->table->fs, &fresh, err));
     int64_t before = d->deleted;
-    size_t to = from;
-    for (; to < chosen->n && chosen->items[to].bucket == first->bucket &&
-           tl_bytes_equal(tl_bytes_view_of(chosen->items[to].partition), partition);
-         to++)
-        TL_TRY(find_in_file(d, &chosen->items[to], vectors.set, fresh, err));
-    *next = to;
-    return d->deleted == before ? TL_OK : mark_bucket(d, partition, first->bucket, &vectors, fresh, err);
+    for (size_t i = from; i < to; i++)
+        TL_TRY(find_in_file(d, &chosen->items[i], vectors.set, fresh, err));
+    return d->deleted == before ? TL_OK : change_bucket(d, partition, first->bucket, &vectors, fresh, err);
 }
 
 /* The files that may hold rows to delete, and all live ones. */
@@ -112,13 +166,17 @@ static tl_status find_all(deletion *d, tl_error *err)
     if (latest == NULL)
         return TL_OK;
     tl_entries chosen = {0};
-    tl_status status = load(d, latest, &chosen, err);
+    tl_status status = look_at_filter(d, err);
+    if (status == TL_OK)
+        status = load(d, latest, &chosen, err);
     d->messages.items = tl_calloc(chosen.n + 1, sizeof *d->messages.items);
     d->messages.cap = chosen.n + 1;
     if (status == TL_OK && d->messages.items == NULL)
         status = tl_nomem(err, "commit messages");
-    for (size_t at = 0; status == TL_OK && at < chosen.n;)
-        status = delete_in_bucket(d, &chosen, at, &at, err);
+    for (size_t from = 0, to; status == TL_OK && from < chosen.n; from = to) {
+        to = end_of_bucket(&chosen, from);
+        status = d->whole_partitions ? drop_files(d, &chosen, from, to, err) : delete_in_bucket(d, &chosen, from, to, err);
+    }
     tl_entries_deinit(&chosen);
     return status;
 }

@@ -233,9 +233,9 @@ typedef struct tl_delete_spec {
        finder's. NULL: none. */
     tl_status (*written)(void *ctx, tl_commit_messages *out, tl_error *err);
 } tl_delete_spec;
-/** Mark rows in deletion vectors, in one commit. TL_E_CONFLICT if others compacted the files or deleted rows of them meanwhile. */
+/** Mark rows in deletion vectors, or write files again without them where there are none, in one commit. TL_E_CONFLICT if others compacted the files or deleted rows of them meanwhile. */
 tl_status tl_table_delete(tl_table *table, const tl_delete_spec *spec, int64_t *deleted, tl_commit_result *out, tl_error *err);
-/** TL_E_INVALID unless rows can be deleted: an append table with deletion vectors. */
+/** TL_E_INVALID, TL_E_UNSUPPORTED unless rows can be deleted: an append table without data evolution. */
 tl_status tl_table_check_deletable(const tl_table *table, tl_error *err);
 
 /* ---- changing columns of rows that are there (data evolution) ---- */

@@ -1,5 +1,5 @@
 /*
- * Upkeep under faults: rescaling, sorting, new file indexes, manifests brought together, lost files and manifests taken out, statistics,
+ * Upkeep under faults: rescaling, sorting, copy on write, new file indexes, manifests brought together, lost files and manifests taken out, statistics,
  * dropped partitions, tags and branches moved, purging, rows that expire by their age, and commits into files of lines. Every call of the
  * file system and every allocation fails once, or is the last before a power cut. Then:
  * - the table reads as before the job or as after it, and as after it if the job told of success;
@@ -189,6 +189,24 @@ static tl_status drop_partition(tl_table *table, const table_kind *kind, tl_erro
     return status;
 }
 
+/* Some rows of most files. */
+static tl_status delete_rows(tl_table *table, const table_kind *kind, tl_error *err)
+{
+    (void)kind;
+    TL_CLEANUP(tl_predicate_freep) tl_predicate *pred = NULL;
+    tl_arena arena = {0};
+    const tl_json *json = NULL;
+    static const char text[] = "[\">\",\"v\",104]";
+    tl_status status = tl_json_parse(&arena, (tl_bytes_view){(const uint8_t *)text, strlen(text)}, &json, err);
+    if (status == TL_OK)
+        status = tl_predicate_from_json(json, tl_table_row_type(table), &pred, err);
+    const tl_delete_spec spec = {.user = "keeper", .finder = {.predicate = pred}};
+    if (status == TL_OK)
+        status = tl_table_delete(table, &spec, NULL, NULL, err);
+    tl_arena_deinit(&arena);
+    return status;
+}
+
 static tl_status make_tag_and_branch(tl_catalog *catalog, tl_table *table, tl_error *err)
 {
     (void)catalog;
@@ -263,6 +281,8 @@ static const job jobs[] = {
     {.name = "lost files", .kind = APPEND("bucket", "-1"), .effect = SOME_GO, .broken = true, .prepare = lose_a_file, .run = remove_lost_files},
     {.name = "lost manifests", .kind = APPEND("bucket", "-1"), .effect = SOME_GO, .broken = true, .is_unknown = true, .prepare = lose_a_manifest, .run = remove_lost_manifests},
     {.name = "drop partition", .kind = KEYED("bucket", "1"), .effect = SOME_GO, .run = drop_partition},
+    {.name = "copy on write", .kind = APPEND("bucket", "-1"), .effect = SOME_GO, .run = delete_rows},
+    {.name = "copy on write in buckets", .kind = APPEND("bucket", "2", "bucket-key", "k"), .effect = SOME_GO, .run = delete_rows},
     {.name = "replace tag", .kind = KEYED("bucket", "1"), .prepare = make_tag_and_branch, .run = replace_tag, .removes = true, .tags = {"good"}, .branches = {"side"}},
     {.name = "rename tag", .kind = KEYED("bucket", "1"), .prepare = make_tag_and_branch, .run = rename_tag, .once = true, .removes = true, .tags = {"good", "better"}, .branches = {"side"}},
     {.name = "rename branch", .kind = KEYED("bucket", "1"), .prepare = make_tag_and_branch, .run = rename_branch, .once = true, .removes = true, .tags = {"good"}, .branches = {"side", "other"}},

@@ -78,17 +78,25 @@ class Table:
         return f"sort by {order} of {columns}"
 
     def delete(self):
-        if not self.deletes:
-            return None
         k = self.rng.randrange(-50, 50)
         where = json.dumps(["<", "k", k] if self.rng.random() < 0.2 else ["=", "k", k])
-        if self.rng.random() < 0.5:
+        if self.deletes and self.rng.random() < 0.5:  # the reference's tool knows no copy on write
             self.must(self.oracle.run("delete", self.lake, self.name, "--where", where))
         else:
             self.must(self.ours.run("delete", self.lake, self.name, "--where", where))
         below = where.startswith('["<"')
         self.rows = [r for r in self.rows if r["k"] is None or not (r["k"] < k if below else r["k"] == k)]
         return "delete " + where
+
+    def update(self):
+        k, n, moves = self.rng.randrange(-50, 50), self.rng.randrange(1000), self.rng.random() < 0.3
+        values = f"n = {n}" + (", p = 1 + MOD(p, 3)" if moves else "")
+        self.must(self.ours.run("sql", self.lake, f"UPDATE lake.{self.name} SET {values} WHERE k < {k} AND d IS NOT NULL"))
+        for r in self.rows:
+            if r["k"] is not None and r["k"] < k and r["d"] is not None:
+                r["n"] = n
+                r["p"] = 1 + r["p"] % 3 if moves else r["p"]
+        return "update " + values
 
     def bring(self):
         """Files that the reference or we wrote for another table, in place or copied, in folders or not."""
@@ -140,7 +148,7 @@ def main():
         try:
             table = Table(rng, oracle, ours, folder)
             for _ in range(steps):
-                step = rng.choice([table.write, table.write, table.compact, table.sort, table.delete, table.bring, table.clone])
+                step = rng.choice([table.write, table.write, table.compact, table.sort, table.delete, table.update, table.bring, table.clone])
                 history.append(step())
                 table.check(history[-1])
             table.fsck()
