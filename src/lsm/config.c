@@ -223,6 +223,7 @@ static tl_status parse_compaction(tl_lsm_config *config, const tl_options *optio
 {
     config->compaction_trigger = 5;
     TL_TRY(opt_int(options, "num-sorted-run.compaction-trigger", &config->compaction_trigger, err));
+    config->trigger_is_default = tl_options_get(options, "num-sorted-run.compaction-trigger") == NULL;
     int32_t stop = config->compaction_trigger > INT32_MAX - 3 ? INT32_MAX : config->compaction_trigger + 3;
     TL_TRY(opt_int(options, "num-sorted-run.stop-trigger", &stop, err));
     config->stop_trigger = TL_MAX(config->compaction_trigger, stop);

@@ -186,7 +186,7 @@ static tl_status may_compact(const keyed_writer *w, bool full, bool *may, tl_err
     return newer != NULL && must ? tl_lsm__refuse_newer(config_of(w), newer, err) : TL_OK;
 }
 
-static tl_status trigger_compaction(keyed_writer *w, bool full, tl_error *err)
+static tl_status trigger_compaction(keyed_writer *w, bool wait, bool full, tl_error *err)
 {
     tl_lsm__run *runs = NULL;
     size_t n = 0;
@@ -199,6 +199,7 @@ static tl_status trigger_compaction(keyed_writer *w, bool full, tl_error *err)
     if (config_of(w)->pk_clustering)
         return start_clustering(w, full, err);
     TL_TRY(list_runs(w, &runs, &n, err));
+    w->picker.patient = !wait;
     tl_lsm__pick pick =
         full ? pick_full(w, runs, n, &rewrite_each) : tl_lsm__picker_pick(&w->picker, w->levels.n_levels, runs, n);
     tl_free(runs);
@@ -247,7 +248,7 @@ static tl_status flush_buffer(keyed_writer *w, bool wait, bool full, tl_error *e
         TL_TRY(status);
     }
     TL_TRY(sync_compaction(w, wait, err));
-    return trigger_compaction(w, full, err);
+    return trigger_compaction(w, wait, full, err);
 }
 
 /* ---- operations ---- */

@@ -427,6 +427,7 @@ typedef struct tl_lsm__picker {
     const tl_lsm_config *config;
     int64_t last_full_ms; /* TL_ABSENT: never */
     int32_t triggers;     /* since level 0 was forced up, for lookup-compact = gentle */
+    bool patient;         /* nobody waits for this pick's result: small files may wait for more of their kind */
 } tl_lsm__picker;
 
 void tl_lsm__picker_init(tl_lsm__picker *picker, const tl_lsm_config *config);

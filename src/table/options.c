@@ -107,7 +107,7 @@ static const tl_option_def options[] = {
     {"target-file-size", "memory size", NULL, E, "Size at which a new data file is begun: 128 mb with a primary key, else 256 mb.", false, NULL},
     {"blob.target-file-size", "memory size", NULL, E, "Size at which a new blob file is begun; 'target-file-size' if unset.", false, NULL},
     {"blob.split-by-file-size", "boolean", "true", E, "Count blob files' sizes when splits are packed.", false, NULL},
-    {"num-sorted-run.compaction-trigger", "integer", "5", E, "Number of sorted runs at which a compaction starts.", false, NULL},
+    {"num-sorted-run.compaction-trigger", "integer", "5", E, "Number of sorted runs at which a compaction starts. If unset, files below 32 KiB that no commit waits for gather up to the stop trigger.", false, NULL},
     {"num-sorted-run.stop-trigger", "integer", NULL, E, "Number of sorted runs at which writing waits; the trigger plus 3 if unset.", false, NULL},
     {"num-levels", "integer", NULL, E, "Number of levels; the trigger plus 1 if unset.", false, NULL},
     {"commit.force-compact", "boolean", "false", E, "Compact before every commit.", false, NULL},

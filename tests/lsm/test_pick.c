@@ -236,6 +236,45 @@ static void offpeak_hours_enlarge_the_ratio(void **state)
     assert_pick(pick(&picker, 5, PAIRS(0, 8, 1, 9, 4, 100000)), 0, 0);
 }
 
+/* Five runs are enough for the trigger; files of level 0 below 32 KiB wait for eight where nobody waits for them. */
+static void small_files_gather_where_nobody_waits(void **state)
+{
+    (void)state;
+    const int64_t small = 32 << 10, *five = PAIRS(0, 100, 0, 100, 0, 100, 0, 100, 0, 100);
+    const int64_t *seven = PAIRS(0, 100, 0, 100, 0, 100, 0, 100, 3, 1000, 4, 10000, 5, 100000);
+    tl_lsm_config config = make_config(200, 1, 5);
+    config.stop_trigger = 8;
+    config.trigger_is_default = true;
+    tl_lsm__picker picker;
+    tl_lsm__picker_init(&picker, &config);
+    assert_pick(pick(&picker, 6, five), 5, 5);
+    assert_pick(pick(&picker, 6, seven), 4, 2);
+    picker.patient = true;
+    assert_pick(pick(&picker, 6, five), 0, 0);
+    assert_pick(pick(&picker, 6, seven), 0, 0);
+    assert_pick(pick(&picker, 6, PAIRS(0, 100, 0, 100, 0, 100, 0, 100, 0, 100, 3, 1000, 4, 10000, 5, 100000)), 5, 2);
+    /* not where files are large on average, nor where level 0 is not what is too many */
+    assert_pick(pick(&picker, 6, PAIRS(0, small, 0, small - 1, 0, small - 1, 0, small, 0, small - 1)), 0, 0);
+    assert_pick(pick(&picker, 6, PAIRS(0, small, 0, small, 0, small, 0, small, 0, small)), 5, 5);
+    assert_pick(pick(&picker, 6, PAIRS(1, 1, 2, 1, 3, 1, 4, 1, 5, 1)), 5, 5);
+    /* writing stops sooner */
+    config.stop_trigger = 5;
+    assert_pick(pick(&picker, 6, five), 5, 5);
+    /* a stop that is far away is none to wait for */
+    config.stop_trigger = 1000;
+    assert_pick(pick(&picker, 6, seven), 0, 0);
+    assert_pick(pick(&picker, 6, PAIRS(0, 100, 0, 100, 0, 100, 0, 100, 0, 100, 3, 1000, 4, 10000, 5, 100000)), 5, 2);
+    /* a trigger that was asked for is kept to, and what wants level 0 empty does not wait */
+    config.stop_trigger = 8;
+    config.trigger_is_default = false;
+    assert_pick(pick(&picker, 6, five), 5, 5);
+    config.trigger_is_default = config.need_lookup = true;
+    assert_pick(pick(&picker, 6, five), 5, 5);
+    config.need_lookup = false;
+    config.force_up_level0 = true;
+    assert_pick(pick(&picker, 6, five), 5, 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +290,7 @@ int main(void)
         cmocka_unit_test(lookup_mode_moves_level_0_up_at_once),
         cmocka_unit_test(gentle_lookup_compaction_moves_level_0_up_at_intervals),
         cmocka_unit_test(offpeak_hours_enlarge_the_ratio),
+        cmocka_unit_test(small_files_gather_where_nobody_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
