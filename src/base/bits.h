@@ -47,6 +47,20 @@ static inline int64_t tl_unzigzag64(uint64_t v)
 }
 /** Decode a LEB128 varint of at most 10 bytes; returns the bytes used, 0 if truncated or too long. */
 size_t tl_varint_decode(const uint8_t *p, const uint8_t *end, uint64_t *out);
+/** Bytes of the varint whose first eight bytes these are, found without a branch on its length; 0: it is longer. */
+static inline unsigned tl_varint_head_bytes(uint64_t head)
+{
+    uint64_t ends = ~head & UINT64_C(0x8080808080808080);
+    return ends == 0 ? 0 : (unsigned)(__builtin_ctzll(ends) >> 3) + 1;
+}
+/** The number of such a varint of `n` bytes (1 to 8): of each byte seven bits, put together. */
+static inline uint64_t tl_varint_head_value(uint64_t head, unsigned n)
+{
+    uint64_t v = head & (~(uint64_t)0 >> (64 - 8 * n)) & UINT64_C(0x7f7f7f7f7f7f7f7f);
+    v = (v & UINT64_C(0x007f007f007f007f)) | (v & UINT64_C(0x7f007f007f007f00)) >> 1;
+    v = (v & UINT64_C(0x00003fff00003fff)) | (v & UINT64_C(0x3fff00003fff0000)) >> 2;
+    return (v & UINT64_C(0x000000000fffffff)) | (v & UINT64_C(0x0fffffff00000000)) >> 4;
+}
 /** Encode into `out` (at least 10 bytes); returns the bytes written. */
 size_t tl_varint_encode(uint64_t v, uint8_t *out);
 
@@ -76,6 +90,13 @@ void tl_bitmap_fill(uint8_t *bits, int64_t from, int64_t count, bool v);
 void tl_bitmap_copy(uint8_t *dst, int64_t dst_from, const uint8_t *src, int64_t src_from, int64_t count);
 /** Ones in [from, from+count). */
 int64_t tl_bitmap_count(const uint8_t *bits, int64_t from, int64_t count);
+
+/** Eight bits to eight bytes of 0 or 1: bit i is kept in byte i by the mask, then any non-zero byte becomes 1. */
+static inline uint64_t tl_spread_bits(uint8_t bits)
+{
+    uint64_t v = (bits * UINT64_C(0x0101010101010101)) & UINT64_C(0x8040201008040201);
+    return ((v + UINT64_C(0x007f7f7f7f7f7f7f)) | v) >> 7 & UINT64_C(0x0101010101010101);
+}
 
 /** CRC-32 (zlib polynomial). */
 uint32_t tl_crc32(uint32_t crc, const void *data, size_t bytes);

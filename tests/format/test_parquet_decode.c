@@ -1,4 +1,5 @@
 /* Value decoders against slow models: bit unpacking, hybrid runs, deltas, byte streams, nulls between values. */
+#include "format/expand.h"
 #include "format/parquet/decode.h"
 #include "support/test.h"
 
@@ -365,8 +366,8 @@ static void values_move_to_their_slots(void **state)
         memcpy(copy, values, (size_t)(n * width));
         for (int64_t i = 0; i <= n; i++)
             ends[i] = offsets[i] = (int32_t)(i * 3);
-        tl_pq__expand_fixed(values, width, validity, n, dense);
-        tl_pq__expand_offsets(offsets, validity, n, dense);
+        tl_format__expand_fixed(values, width, validity, n, dense);
+        tl_format__expand_offsets(offsets, validity, n, dense);
         static const uint8_t zeros[16];
         int64_t k = 0;
         for (int64_t i = 0; i < n; i++) {

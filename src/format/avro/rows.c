@@ -11,7 +11,6 @@
 /* Strings of one batch: far below the 2^31 that offsets can hold, and bounds the memory of wide rows. */
 #define BATCH_BYTES_MAX (64 << 20)
 #define FAST_BYTES 96 /* a branch, a length of two bytes, and a string that is copied 64 bytes at once */
-#define END_BITS UINT64_C(0x8080808080808080)
 
 /* A column of the batch being filled. */
 typedef struct tl_avro_sink {
@@ -148,33 +147,16 @@ static inline void note_null(sink *s, int64_t row, uint64_t there)
     s->col->null_count += (int64_t)(there + 1);
 }
 
-/* Bytes of the variable-length integer whose first eight bytes these are; 0: it is longer. */
-static inline unsigned varint_bytes(uint64_t head)
-{
-    uint64_t ends = ~head & END_BITS;
-    return ends == 0 ? 0 : (unsigned)(__builtin_ctzll(ends) >> 3) + 1;
-}
-
-/* The integer of `n` bytes (1 to 8): of each byte seven bits, put together. */
-static inline int64_t varint_value(uint64_t head, unsigned n)
-{
-    uint64_t v = head & (~(uint64_t)0 >> (64 - 8 * n)) & ~END_BITS;
-    v = (v & UINT64_C(0x007f007f007f007f)) | (v & UINT64_C(0x7f007f007f007f00)) >> 1;
-    v = (v & UINT64_C(0x00003fff00003fff)) | (v & UINT64_C(0x3fff00003fff0000)) >> 2;
-    v = (v & UINT64_C(0x000000000fffffff)) | (v & UINT64_C(0x0fffffff00000000)) >> 4;
-    return tl_unzigzag64(v);
-}
-
 static inline const uint8_t *read_number(const uint8_t *p, const step *st, int64_t row)
 {
     uint64_t there;
     if ((p = read_branch(p, st, &there)) == NULL)
         return NULL;
     uint64_t head = tl_read_le64(p);
-    unsigned n = varint_bytes(head);
+    unsigned n = tl_varint_head_bytes(head);
     if (n == 0)
         return NULL;
-    int64_t v = varint_value(head, n) & (int64_t)there;
+    int64_t v = tl_unzigzag64(tl_varint_head_value(head, n)) & (int64_t)there;
     tl_column *col = st->sink->col;
     if (st->kind == STEP_I64) {
         ((int64_t *)col->values)[row] = v;
@@ -261,7 +243,7 @@ static inline const uint8_t *skip_number(const uint8_t *p, const step *st)
     uint64_t there;
     if ((p = read_branch(p, st, &there)) == NULL)
         return NULL;
-    unsigned n = varint_bytes(tl_read_le64(p));
+    unsigned n = tl_varint_head_bytes(tl_read_le64(p));
     return n == 0 ? NULL : p + (n & there);
 }
 

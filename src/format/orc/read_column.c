@@ -1,7 +1,8 @@
 /*
- * Values of a column: the file holds those that are not null, one after the other; they are decoded as such and then spread over
- * the rows. A child of a struct has no bits at all for the rows whose struct is null: `mask` tells them.
+ * Values of a column: the file holds those that are not null, one after the other; they are decoded as such, at the front of the
+ * column, and then spread over the rows. A child of a struct has no bits at all for the rows whose struct is null: `mask` tells them.
  */
+#include "format/expand.h"
 #include "format/orc/read_private.h"
 
 /* Elements of lists and maps that one batch may hold; keeps small hostile files from asking for much memory. */
@@ -41,7 +42,7 @@ static tl_status read_validity(tl_orc_node *node, int64_t n, const uint8_t *mask
     return TL_OK;
 }
 
-static tl_status scratch(tl_orc_node *node, int which, int64_t n, size_t bytes, void *out, tl_error *err)
+tl_status tl_orc__scratch(tl_orc_node *node, int which, int64_t n, size_t bytes, void *out, tl_error *err)
 {
     size_t total;
     tl_buf *buf = &node->scratch[which];
@@ -52,269 +53,109 @@ static tl_status scratch(tl_orc_node *node, int which, int64_t n, size_t bytes, 
     return TL_OK;
 }
 
-static tl_status out_of_range(const tl_orc_node *node, tl_error *err)
+tl_status tl_orc__out_of_range(const tl_orc_node *node, tl_error *err)
 {
     return tl_error_set(err, TL_E_CORRUPT, "column %d: a value does not fit the type that is expected", node->column);
 }
 
-/* Put EXPR(j), j counting the values, at the rows that have one. */
-#define SPREAD(T, EXPR)                                     \
-    do {                                                    \
-        T *restrict to_ = col->values;                      \
-        int64_t j = 0;                                      \
-        if (valid == NULL) {                                \
-            for (; j < n; j++)                              \
-                to_[j] = (T)(EXPR);                         \
-        } else {                                            \
-            for (int64_t row_ = 0; row_ < n; row_++)        \
-                if (tl_bit_get(valid, row_)) {              \
-                    to_[row_] = (T)(EXPR);                  \
-                    j++;                                    \
-                }                                           \
-        }                                                   \
+/* Put EXPR(j) for the k values at the front of the column, from where they are spread over its rows. */
+#define FILL(T, EXPR)                       \
+    do {                                    \
+        T *restrict to_ = col->values;      \
+        for (int64_t j = 0; j < k; j++)     \
+            to_[j] = (T)(EXPR);             \
     } while (0)
 
 /* ---- integers ---- */
 
-static bool all_within(const int64_t *v, int64_t k, int64_t min, int64_t max)
-{
-    bool ok = true;
-    for (int64_t j = 0; j < k; j++)
-        ok &= (v[j] >= min) & (v[j] <= max);
-    return ok;
-}
+/* Whether the values fit in T; without a branch, so that several are taken at once. */
+#define FILL_WITHIN(T, MIN)                                                 \
+    do {                                                                    \
+        uint64_t wide_ = 0;                                                 \
+        for (int64_t j = 0; j < k; j++)                                     \
+            wide_ |= ((uint64_t)v[j] - (uint64_t)(MIN)) >> (8 * sizeof(T)); \
+        if (wide_ != 0)                                                     \
+            return tl_orc__out_of_range(node, err);                         \
+        FILL(T, v[j]);                                                      \
+    } while (0)
 
-static tl_status spread_ints(tl_orc_node *node, tl_column *col, int64_t n, const uint8_t *valid, const int64_t *v, int64_t k,
-                             tl_error *err)
+static tl_status fill_ints(tl_orc_node *node, tl_column *col, const int64_t *v, int64_t k, tl_error *err)
 {
     switch (node->phys) {
     case TL_PHYS_I8:
-        if (!all_within(v, k, INT8_MIN, INT8_MAX))
-            return out_of_range(node, err);
-        SPREAD(int8_t, v[j]);
+        FILL_WITHIN(int8_t, INT8_MIN);
         return TL_OK;
     case TL_PHYS_I16:
-        if (!all_within(v, k, INT16_MIN, INT16_MAX))
-            return out_of_range(node, err);
-        SPREAD(int16_t, v[j]);
+        FILL_WITHIN(int16_t, INT16_MIN);
         return TL_OK;
     case TL_PHYS_I32:
-        if (!all_within(v, k, INT32_MIN, INT32_MAX))
-            return out_of_range(node, err);
-        SPREAD(int32_t, v[j]);
+        FILL_WITHIN(int32_t, INT32_MIN);
         return TL_OK;
     default:
-        SPREAD(int64_t, v[j]);
+        FILL(int64_t, v[j]);
         return TL_OK;
     }
 }
 
-static tl_status read_ints(tl_orc_node *node, tl_column *col, int64_t n, const uint8_t *valid, int64_t k, tl_error *err)
+static tl_status read_ints(tl_orc_node *node, tl_column *col, int64_t k, tl_error *err)
 {
-    if (node->phys == TL_PHYS_I64 && valid == NULL)
+    if (node->phys == TL_PHYS_I64)
         return tl_orc__ints_read(&node->ints, col->values, k, err);
     int64_t *v;
-    TL_TRY(scratch(node, 0, k, sizeof *v, &v, err));
+    TL_TRY(tl_orc__scratch(node, 0, k, sizeof *v, &v, err));
     TL_TRY(tl_orc__ints_read(&node->ints, v, k, err));
-    return spread_ints(node, col, n, valid, v, k, err);
+    return fill_ints(node, col, v, k, err);
 }
 
-static tl_status read_octets(tl_orc_node *node, tl_column *col, int64_t n, const uint8_t *valid, int64_t k, tl_error *err)
+static tl_status read_octets(tl_orc_node *node, tl_column *col, int64_t k, tl_error *err)
 {
     int8_t *octets;
     int64_t *v;
-    TL_TRY(scratch(node, 0, k, sizeof *octets, &octets, err));
-    TL_TRY(scratch(node, 1, k, sizeof *v, &v, err));
+    TL_TRY(tl_orc__scratch(node, 0, k, sizeof *octets, &octets, err));
+    TL_TRY(tl_orc__scratch(node, 1, k, sizeof *v, &v, err));
     TL_TRY(tl_orc__octets_read(&node->octets, (uint8_t *)octets, k, err));
     for (int64_t j = 0; j < k; j++)
         v[j] = octets[j];
-    return spread_ints(node, col, n, valid, v, k, err);
+    return fill_ints(node, col, v, k, err);
 }
 
-static tl_status read_bools(tl_orc_node *node, tl_column *col, int64_t n, const uint8_t *valid, int64_t k, tl_error *err)
+static tl_status read_bools(tl_orc_node *node, tl_column *col, int64_t k, tl_error *err)
 {
     uint8_t *bits;
-    TL_TRY(scratch(node, 0, (int64_t)tl_bitmap_bytes(k), 1, &bits, err));
+    TL_TRY(tl_orc__scratch(node, 0, (int64_t)tl_bitmap_bytes(k), 1, &bits, err));
     TL_TRY(tl_orc__bits_read(&node->bits, bits, k, err));
-    SPREAD(uint8_t, tl_bit_get(bits, j));
+    FILL(uint8_t, tl_bit_get(bits, j));
     return TL_OK;
 }
 
 /* ---- floating point ---- */
 
-static tl_status read_floats(tl_orc_node *node, tl_column *col, int64_t n, const uint8_t *valid, int64_t k, tl_error *err)
+static tl_status read_floats(tl_orc_node *node, tl_column *col, int64_t k, tl_error *err)
 {
-    float *v;
-    TL_TRY(scratch(node, 0, k, sizeof *v, &v, err));
-    TL_TRY(tl_orc__in_read(&node->data, v, (size_t)k * sizeof *v, err));
     if (node->phys == TL_PHYS_F32)
-        SPREAD(float, v[j]);
-    else
-        SPREAD(double, v[j]);
-    return TL_OK;
-}
-
-static tl_status read_doubles(tl_orc_node *node, tl_column *col, int64_t n, const uint8_t *valid, int64_t k, tl_error *err)
-{
-    double *v;
-    TL_TRY(scratch(node, 0, k, sizeof *v, &v, err));
+        return tl_orc__in_read(&node->data, col->values, (size_t)k * sizeof(float), err);
+    float *v;
+    TL_TRY(tl_orc__scratch(node, 0, k, sizeof *v, &v, err));
     TL_TRY(tl_orc__in_read(&node->data, v, (size_t)k * sizeof *v, err));
-    SPREAD(double, v[j]);
+    FILL(double, v[j]);
     return TL_OK;
-}
-
-/* ---- decimals ---- */
-
-/* A zigzag number of up to 128 bits, seven at a time. */
-static tl_status read_wide(tl_orc_in *in, tl_i128 *out, tl_error *err)
-{
-    unsigned __int128 v = 0;
-    TL_TRY(tl_orc__in_need(in, 19, err));
-    for (int shift = 0; in->p < in->end; shift += 7) {
-        uint8_t octet = *in->p++;
-        if (shift > 126 || (shift == 126 && octet > 3))
-            return tl_error_set(err, TL_E_CORRUPT, "a decimal has more than 128 bits");
-        v |= (unsigned __int128)(octet & 127) << shift;
-        if (octet < 128) {
-            *out = (tl_i128)(v >> 1) ^ -(tl_i128)(v & 1);
-            return TL_OK;
-        }
-    }
-    return tl_orc__truncated(err);
-}
-
-/* To another scale; digits that fall off are rounded half up. False if it does not fit in 128 bits. */
-static bool rescale(tl_i128 *v, int64_t from, int64_t to)
-{
-    if (from > to + 39 || from < to - 39)
-        return *v == 0;
-    for (; from < to; from++)
-        if (__builtin_mul_overflow(*v, (tl_i128)10, v))
-            return false;
-    int digit = 0;
-    for (; from > to; from--) {
-        digit = (int)(*v % 10);
-        *v /= 10;
-    }
-    *v += digit >= 5 ? 1 : digit <= -5 ? -1 : 0;
-    return true;
-}
-
-static tl_status spread_decimals(tl_orc_node *node, tl_column *col, int64_t n, const uint8_t *valid, const tl_i128 *v,
-                                 tl_error *err)
-{
-    if (node->phys == TL_PHYS_I128) {
-        SPREAD(tl_i128, v[j]);
-        return TL_OK;
-    }
-    bool ok = true;
-    int64_t *to = col->values;
-    for (int64_t i = 0, j = 0; i < n; i++) {
-        if (valid != NULL && !tl_bit_get(valid, i))
-            continue;
-        to[i] = (int64_t)v[j];
-        ok &= to[i] == v[j];
-        j++;
-    }
-    return ok ? TL_OK : out_of_range(node, err);
-}
-
-static tl_status read_decimals(tl_orc_node *node, tl_column *col, int64_t n, const uint8_t *valid, int64_t k, tl_error *err)
-{
-    tl_i128 *v;
-    int64_t *scales;
-    bool ok = true;
-    TL_TRY(scratch(node, 0, k, sizeof *v, &v, err));
-    TL_TRY(scratch(node, 1, k, sizeof *scales, &scales, err));
-    if (node->op == TL_ORC_OP_DECIMAL64) {
-        TL_TRY(tl_orc__ints_read(&node->ints, scales, k, err));
-        for (int64_t j = 0; j < k; j++) {
-            v[j] = scales[j];
-            ok &= rescale(&v[j], node->type->scale, node->want->scale);
-        }
-    } else {
-        TL_TRY(tl_orc__ints_read(&node->lengths, scales, k, err));
-        for (int64_t j = 0; j < k; j++) {
-            TL_TRY(read_wide(&node->data, &v[j], err));
-            if (scales[j] != node->want->scale)
-                ok &= rescale(&v[j], scales[j], node->want->scale);
-        }
-    }
-    return ok ? spread_decimals(node, col, n, valid, v, err) : out_of_range(node, err);
-}
-
-/* ---- timestamps ---- */
-
-/* The low three bits tell how many zeros were taken off the end: 0, or one less than there were. */
-static int64_t nanos_of(int64_t coded)
-{
-    static const int32_t pow10[] = {1, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
-    return (int64_t)((uint64_t)coded >> 3) * pow10[coded & 7];
-}
-
-/*
- * Seconds of the wall clock, as if it were UTC. Before 1970 the writer cuts towards zero what has whole milliseconds, and the
- * reference's readers undo it so; in the second before 1970 that cannot be told, and they read it one second late, as we do.
- */
-static int64_t wall_seconds(const tl_orc_zone *zone, int64_t base, int64_t stored, int64_t nanos)
-{
-    int64_t seconds = (int64_t)((uint64_t)stored + (uint64_t)base);
-    if (seconds < 0 && nanos > 999999)
-        seconds--;
-    return zone == NULL ? seconds : (int64_t)((uint64_t)seconds + (uint64_t)(int64_t)tl_orc__zone_offset(zone, seconds));
-}
-
-static bool to_timestamp(const tl_orc_node *node, int64_t seconds, int64_t nanos, void *values, int64_t i)
-{
-    int64_t out;
-    if (node->phys == TL_PHYS_TS96) {
-        if (__builtin_mul_overflow(seconds, (int64_t)1000, &out) || __builtin_add_overflow(out, nanos / 1000000, &out))
-            return false;
-        ((tl_ts96 *)values)[i] = (tl_ts96){out, (int32_t)(nanos % 1000000), 0};
-        return true;
-    }
-    int64_t ticks = node->want->precision <= 3 ? 1000 : 1000000;
-    if (__builtin_mul_overflow(seconds, ticks, &out) || __builtin_add_overflow(out, nanos / (1000000000 / ticks), &out))
-        return false;
-    ((int64_t *)values)[i] = out;
-    return true;
-}
-
-static tl_status read_timestamps(tl_orc_node *node, tl_column *col, int64_t n, const uint8_t *valid, int64_t k, tl_error *err)
-{
-    int64_t *seconds, *nanos, base = TL_ORC_EPOCH_2015;
-    bool ok = true;
-    if (node->zone != NULL)
-        base -= tl_orc__zone_offset(node->zone, base - tl_orc__zone_offset(node->zone, base));
-    TL_TRY(scratch(node, 0, k, sizeof *seconds, &seconds, err));
-    TL_TRY(scratch(node, 1, k, sizeof *nanos, &nanos, err));
-    TL_TRY(tl_orc__ints_read(&node->ints, seconds, k, err));
-    TL_TRY(tl_orc__ints_read(&node->lengths, nanos, k, err));
-    for (int64_t i = 0, j = 0; i < n; i++) {
-        if (valid != NULL && !tl_bit_get(valid, i))
-            continue;
-        int64_t nano = nanos_of(nanos[j]);
-        ok &= nano >= 0 && nano < 1000000000 &&
-              to_timestamp(node, wall_seconds(node->zone, base, seconds[j], nano), nano, col->values, i);
-        j++;
-    }
-    return ok ? TL_OK : out_of_range(node, err);
 }
 
 /* ---- strings ---- */
 
-/* offsets[i + 1] from the lengths of the values; false if they are negative or more than `max` together. */
-static bool fill_offsets(int32_t *offsets, int64_t n, const uint8_t *valid, const int64_t *lengths, int64_t max)
+/* Offsets of the rows from the lengths of the values; false if these are negative or more than `max` together. */
+static bool fill_offsets(int32_t *offsets, int64_t n, const uint8_t *valid, const int64_t *lengths, int64_t k, int64_t max)
 {
-    int64_t total = 0;
-    for (int64_t i = 0, j = 0; i < n; i++) {
-        if (valid == NULL || tl_bit_get(valid, i)) {
-            if (lengths[j] < 0 || lengths[j] > max - total)
-                return false;
-            total += lengths[j++];
-        }
-        offsets[i + 1] = (int32_t)total;
+    uint64_t total = 0, bad = 0; /* fewer than 2^32 lengths below 2^31 do not wrap around */
+    for (int64_t j = 0; j < k; j++) {
+        bad |= (uint64_t)lengths[j] >> 31;
+        total += (uint64_t)lengths[j];
+        offsets[j + 1] = (int32_t)total;
     }
+    if (bad != 0 || total > (uint64_t)max)
+        return false;
+    if (valid != NULL)
+        tl_format__expand_offsets(offsets, valid, n, k);
     return true;
 }
 
@@ -327,9 +168,9 @@ static void take_data(tl_column *col, tl_buf *data)
 static tl_status read_direct(tl_orc_node *node, tl_column *col, int64_t n, const uint8_t *valid, int64_t k, tl_error *err)
 {
     int64_t *lengths;
-    TL_TRY(scratch(node, 0, k, sizeof *lengths, &lengths, err));
+    TL_TRY(tl_orc__scratch(node, 0, k, sizeof *lengths, &lengths, err));
     TL_TRY(tl_orc__ints_read(&node->lengths, lengths, k, err));
-    if (!fill_offsets(col->offsets, n, valid, lengths, INT32_MAX))
+    if (!fill_offsets(col->offsets, n, valid, lengths, k, INT32_MAX))
         return tl_error_set(err, TL_E_CORRUPT, "column %d: strings with a negative length or more than 2 GiB in a batch",
                             node->column);
     tl_buf data = {0};
@@ -356,21 +197,23 @@ static tl_status read_words(tl_orc_node *node, tl_column *col, int64_t n, const 
 {
     int64_t *words, *lengths;
     const int32_t *offsets = (const int32_t *)(const void *)node->word_offsets.data;
-    TL_TRY(scratch(node, 0, k, sizeof *words, &words, err));
-    TL_TRY(scratch(node, 1, k, sizeof *lengths, &lengths, err));
+    TL_TRY(tl_orc__scratch(node, 0, k, sizeof *words, &words, err));
+    TL_TRY(tl_orc__scratch(node, 1, k, sizeof *lengths, &lengths, err));
     TL_TRY(tl_orc__ints_read(&node->ints, words, k, err));
     if (!word_lengths(node, words, k, lengths))
         return tl_error_set(err, TL_E_CORRUPT, "column %d: word outside of the dictionary", node->column);
-    if (!fill_offsets(col->offsets, n, valid, lengths, INT32_MAX))
+    if (!fill_offsets(col->offsets, n, valid, lengths, k, INT32_MAX))
         return tl_error_set(err, TL_E_LIMIT, "column %d: strings of a batch have more than 2 GiB", node->column);
-    uint8_t *data = tl_alloc((size_t)col->offsets[n] + 1);
+    uint8_t *data = tl_alloc((size_t)col->offsets[n] + TL_ORC_WORD_ROOM);
     if (data == NULL)
         return tl_nomem(err, "strings");
     uint8_t *to = data;
-    for (int64_t j = 0; j < k; j++) {
-        memcpy(to, node->words.data + offsets[words[j]], (size_t)lengths[j]);
-        to += lengths[j];
-    }
+    if (node->word_bytes_max <= TL_ORC_WORD_ROOM)
+        for (int64_t j = 0; j < k; to += lengths[j++])
+            memcpy(to, node->words.data + offsets[words[j]], TL_ORC_WORD_ROOM);
+    else
+        for (int64_t j = 0; j < k; to += lengths[j++])
+            memcpy(to, node->words.data + offsets[words[j]], (size_t)lengths[j]);
     tl_free(col->data);
     col->data = data;
     return TL_OK;
@@ -405,9 +248,9 @@ static tl_status read_bytes(tl_orc_node *node, tl_column *col, int64_t n, const 
 static tl_status read_list(tl_orc_node *node, tl_column *col, int64_t n, const uint8_t *valid, int64_t k, tl_error *err)
 {
     int64_t *lengths;
-    TL_TRY(scratch(node, 0, k, sizeof *lengths, &lengths, err));
+    TL_TRY(tl_orc__scratch(node, 0, k, sizeof *lengths, &lengths, err));
     TL_TRY(tl_orc__ints_read(&node->lengths, lengths, k, err));
-    if (!fill_offsets(col->offsets, n, valid, lengths, ELEMENTS_MAX))
+    if (!fill_offsets(col->offsets, n, valid, lengths, k, ELEMENTS_MAX))
         return tl_error_set(err, TL_E_LIMIT, "column %d: a negative length, or more than %lld elements in a batch", node->column,
                             (long long)ELEMENTS_MAX);
     for (int32_t c = 0; c < node->n_children; c++)
@@ -422,30 +265,42 @@ static tl_status read_row(tl_orc_node *node, tl_column *col, int64_t n, const ui
     return TL_OK;
 }
 
-static tl_status read_values(tl_orc_node *node, tl_column *col, int64_t n, const uint8_t *valid, int64_t k, tl_error *err)
+/* Values of a fixed width: the k that are there, side by side. */
+static tl_status read_fixed(tl_orc_node *node, tl_column *col, int64_t k, tl_error *err)
 {
     switch (node->op) {
     case TL_ORC_OP_BOOL:
-        return read_bools(node, col, n, valid, k, err);
+        return read_bools(node, col, k, err);
     case TL_ORC_OP_OCTET:
-        return read_octets(node, col, n, valid, k, err);
+        return read_octets(node, col, k, err);
     case TL_ORC_OP_INT:
-        return read_ints(node, col, n, valid, k, err);
+        return read_ints(node, col, k, err);
     case TL_ORC_OP_F32:
-        return read_floats(node, col, n, valid, k, err);
+        return read_floats(node, col, k, err);
     case TL_ORC_OP_F64:
-        return read_doubles(node, col, n, valid, k, err);
+        return tl_orc__in_read(&node->data, col->values, (size_t)k * sizeof(double), err);
     case TL_ORC_OP_DECIMAL:
     case TL_ORC_OP_DECIMAL64:
-        return read_decimals(node, col, n, valid, k, err);
+        return tl_orc__read_decimals(node, col, k, err);
+    default:
+        return tl_orc__read_timestamps(node, col, k, err);
+    }
+}
+
+static tl_status read_values(tl_orc_node *node, tl_column *col, int64_t n, const uint8_t *valid, int64_t k, tl_error *err)
+{
+    switch (node->op) {
     case TL_ORC_OP_BYTES:
         return read_bytes(node, col, n, valid, k, err);
-    case TL_ORC_OP_TIMESTAMP:
-        return read_timestamps(node, col, n, valid, k, err);
     case TL_ORC_OP_LIST:
         return read_list(node, col, n, valid, k, err);
-    default:
+    case TL_ORC_OP_ROW:
         return read_row(node, col, n, valid, err);
+    default:
+        TL_TRY(read_fixed(node, col, k, err));
+        if (valid != NULL)
+            tl_format__expand_fixed(col->values, tl_phys_width(node->phys), valid, n, k);
+        return TL_OK;
     }
 }
 

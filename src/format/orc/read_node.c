@@ -207,10 +207,10 @@ static tl_status open_dictionary(const opening *o, tl_orc_node *node, bool is_v2
     TL_TRY(read_word_lengths(node, n_words, o->err));
     TL_TRY(open_in(o, node->column, TL_ORC_DICTIONARY_DATA, &node->data));
     node->words.len = 0;
-    if (tl_buf_reserve(&node->words, 1) != TL_OK) /* even where all words are empty */
-        return tl_nomem(o->err, "dictionary");
     size_t bytes = (size_t)((const int32_t *)(const void *)node->word_offsets.data)[node->n_words];
     tl_status status = tl_orc__in_append(&node->data, &node->words, bytes, o->err);
+    if (status == TL_OK && tl_buf_reserve(&node->words, TL_ORC_WORD_ROOM) != TL_OK) /* even where all words are empty */
+        status = tl_nomem(o->err, "words");
     return tl_error_wrap(o->err, status, "dictionary");
 }
 

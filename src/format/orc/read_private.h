@@ -15,6 +15,8 @@ typedef struct tl_orc_in {
     size_t at;         /* next block in `raw` */
     size_t counted;    /* of a mapped file: the bytes before this one are counted as read */
     tl_buf buf;        /* plain bytes of the window (with compression) */
+    size_t last_at;    /* the last block of the window in `raw`, and its first byte in `buf` */
+    size_t last_from;
     const uint8_t *p;  /* window: next byte and end */
     const uint8_t *end;
 } tl_orc_in;
@@ -25,6 +27,7 @@ void tl_orc__in_reset(tl_orc_in *in, const tl_orc_file *file, tl_bytes_view raw,
 /** Make `bytes` of the stream lie at p, or all that are left. */
 tl_status tl_orc__in_need(tl_orc_in *in, size_t bytes, tl_error *err);
 tl_status tl_orc__in_read(tl_orc_in *in, void *dst, size_t bytes, tl_error *err);
+tl_status tl_orc__in_skip(tl_orc_in *in, uint64_t bytes, tl_error *err);
 /** As read, into a buffer that grows with what is there. */
 tl_status tl_orc__in_append(tl_orc_in *in, tl_buf *dst, size_t bytes, tl_error *err);
 /** Numbers of a row index entry, taken one after the other. */
@@ -49,6 +52,8 @@ typedef struct tl_orc_ints {
     int64_t run[TL_ORC_RUN_MAX];
 } tl_orc_ints;
 tl_status tl_orc__ints_read(tl_orc_ints *ints, int64_t *dst, int64_t n, tl_error *err);
+/** Over n values; runs that are packed are not unpacked. */
+tl_status tl_orc__ints_skip(tl_orc_ints *ints, int64_t n, tl_error *err);
 tl_status tl_orc__ints_seek(tl_orc_ints *ints, tl_orc_positions *pos, tl_error *err);
 
 typedef struct tl_orc_octets { /* byte run length encoding */
@@ -90,6 +95,9 @@ int32_t tl_orc__zone_offset(const tl_orc_zone *zone, int64_t utc_seconds);
 int32_t tl_orc__find_column(const tl_orc_type *root, const char *name);
 
 /* ---- read_node.c: the columns wanted, as a tree ---- */
+
+/** Words up to this length are copied with so many bytes, whatever theirs: behind a dictionary lies as much. */
+#define TL_ORC_WORD_ROOM 32
 
 typedef enum tl_orc_op {
     TL_ORC_OP_ABSENT, /* the file does not have it: null */
@@ -136,7 +144,7 @@ struct tl_orc_node {
     tl_bytes_view *filters;  /* BloomFilter messages */
     tl_buf filter_bytes;     /* what they point into */
     tl_buf index;            /* what they point into */
-    tl_buf scratch[3];
+    tl_buf scratch[2];
 };
 
 /** Resolve a wanted type against a column of the file. */
@@ -156,6 +164,23 @@ int64_t tl_orc__node_row_bytes(const tl_orc_node *node, int64_t rows);
 
 /** The next n rows; those whose bit of `mask` is not set have no value in the file (NULL: all have). */
 tl_status tl_orc__node_read(tl_orc_node *node, int64_t n, const uint8_t *mask, tl_column **out, tl_error *err);
+
+/** Room for n items of `bytes` in one of the node's two scratch buffers, in *out (a pointer). */
+tl_status tl_orc__scratch(tl_orc_node *node, int which, int64_t n, size_t bytes, void *out, tl_error *err);
+tl_status tl_orc__out_of_range(const tl_orc_node *node, tl_error *err);
+
+/* ---- read_scaled.c: the next k values that are there, side by side at the front of the column ---- */
+
+tl_status tl_orc__read_decimals(tl_orc_node *node, tl_column *col, int64_t k, tl_error *err);
+tl_status tl_orc__skip_decimals(tl_orc_node *node, int64_t k, tl_error *err);
+tl_status tl_orc__read_timestamps(tl_orc_node *node, tl_column *col, int64_t k, tl_error *err);
+
+/* ---- read_some.c ---- */
+
+/** Pass over the next n rows. */
+tl_status tl_orc__node_skip(tl_orc_node *node, int64_t n, tl_error *err);
+/** The rows numbered sel[0..n), ascending, n > 0. The column stands at the first of them, and then behind the last. */
+tl_status tl_orc__node_read_some(tl_orc_node *node, const uint32_t *sel, int64_t n, tl_column **out, tl_error *err);
 
 /* ---- read_prune.c ---- */
 

@@ -16,14 +16,24 @@ static tl_status malformed(tl_error *err)
 /* ---- bits, the highest first ---- */
 
 /* n values of `width` bits (1 to 64); false if the bytes do not suffice. */
-static bool unpack(const uint8_t **at, const uint8_t *end, int width, int64_t *dst, int32_t n)
+static bool unpack(const uint8_t **at, const uint8_t *end, int width, int64_t *restrict dst, int32_t n)
 {
     const uint8_t *p = *at;
     size_t bytes = ((size_t)width * (size_t)n + 7) / 8;
     if ((size_t)(end - p) < bytes)
         return false;
+    *at = p + bytes;
     int32_t i = 0;
-    if (width <= 57) {
+    if (width == 8) {
+        for (; i < n; i++)
+            dst[i] = p[i];
+    } else if (width == 16) {
+        for (; i < n; i++)
+            dst[i] = tl_read_be16(p + 2 * i);
+    } else if (width == 32) {
+        for (; i < n; i++)
+            dst[i] = tl_read_be32(p + 4 * i);
+    } else if (width <= 57) {
         size_t bit = 0;
         for (; i < n && (bit >> 3) + 8 <= (size_t)(end - p); i++, bit += (size_t)width)
             dst[i] = (int64_t)((tl_read_be64(p + (bit >> 3)) << (bit & 7)) >> (64 - width));
@@ -39,7 +49,6 @@ static bool unpack(const uint8_t **at, const uint8_t *end, int width, int64_t *d
         }
         dst[i] = (int64_t)v;
     }
-    *at = p + bytes;
     return true;
 }
 
@@ -232,6 +241,44 @@ tl_status tl_orc__ints_read(tl_orc_ints *ints, int64_t *dst, int64_t n, tl_error
     return TL_OK;
 }
 
+/* If a packed run of at most `max` values comes next, pass over it; *n is 0 if none does. */
+static tl_status pass_run(tl_orc_ints *ints, int64_t max, int32_t *n, tl_error *err)
+{
+    enum { DIRECT = 1 };
+    tl_orc_in *in = &ints->in;
+    int code;
+    *n = 0;
+    TL_TRY(tl_orc__in_need(in, RUN_BYTES_MAX, err));
+    run_in run = {in->p, in->end, ints->is_signed};
+    if (!ints->is_v2 || in->p == in->end || *in->p >> 6 != DIRECT || !long_header(&run, &code, n))
+        return TL_OK;
+    size_t bytes = ((size_t)width_of(code) * (size_t)*n + 7) / 8;
+    if (*n > max || bytes > (size_t)(run.end - run.p))
+        *n = 0;
+    else
+        in->p = run.p + bytes;
+    return TL_OK;
+}
+
+tl_status tl_orc__ints_skip(tl_orc_ints *ints, int64_t n, tl_error *err)
+{
+    while (n > 0) {
+        int32_t piece = 0;
+        if (ints->taken == ints->n)
+            TL_TRY(pass_run(ints, n, &piece, err));
+        if (piece == 0) {
+            if (ints->taken == ints->n) {
+                ints->taken = ints->n = 0;
+                TL_TRY(next_run(ints, ints->run, &ints->n, err));
+            }
+            piece = (int32_t)TL_MIN(n, (int64_t)(ints->n - ints->taken));
+            ints->taken += piece;
+        }
+        n -= piece;
+    }
+    return TL_OK;
+}
+
 tl_status tl_orc__ints_seek(tl_orc_ints *ints, tl_orc_positions *pos, tl_error *err)
 {
     int64_t skip;
@@ -295,10 +342,24 @@ static uint32_t reverse_bits(uint8_t v)
     return (uint8_t)((v & 0xaa) >> 1 | (v & 0x55) << 1);
 }
 
+/* Whole bytes at once. */
+static tl_status read_whole(tl_orc_bits *bits, uint8_t *bitmap, int64_t n_octets, tl_error *err)
+{
+    TL_TRY(tl_orc__octets_read(&bits->octets, bitmap, n_octets, err));
+    for (int64_t i = 0; i < n_octets; i++)
+        bitmap[i] = (uint8_t)reverse_bits(bitmap[i]);
+    return TL_OK;
+}
+
 tl_status tl_orc__bits_read(tl_orc_bits *bits, uint8_t *bitmap, int64_t n, tl_error *err)
 {
     memset(bitmap, 0, tl_bitmap_bytes(n));
     for (int64_t i = 0; i < n;) {
+        if (bits->left == 0 && (i & 7) == 0 && n - i >= 8) {
+            TL_TRY(read_whole(bits, bitmap + i / 8, (n - i) / 8, err));
+            i += (n - i) / 8 * 8;
+            continue;
+        }
         if (bits->left == 0) {
             uint8_t octet;
             TL_TRY(tl_orc__octets_read(&bits->octets, &octet, 1, err));

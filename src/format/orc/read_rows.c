@@ -231,28 +231,40 @@ static tl_status skip_to(row_reader *r, int32_t i, int64_t row, tl_error *err)
     }
     while (r->at[i] < row) {
         int64_t n = TL_MIN(row - r->at[i], r->batch_rows);
-        tl_column *dropped = NULL;
-        TL_TRY(tl_orc__node_read(&r->cols[i], n, NULL, &dropped, err));
-        tl_column_unref(dropped);
+        TL_TRY(tl_orc__node_skip(&r->cols[i], n, err));
         r->at[i] += n;
     }
     return TL_OK;
 }
 
+/* What is read of the rows at r->row: n of them or, if `sel` is not NULL, those numbered by it. */
+typedef struct row_choice {
+    int64_t n;
+    const uint32_t *sel;
+} row_choice;
+
 typedef struct column_task {
     row_reader *r;
     int32_t col;
-    int64_t n;
+    row_choice rows;
 } column_task;
 
 static tl_status read_column(void *arg, tl_error *err)
 {
     const column_task *t = arg;
     row_reader *r = t->r;
-    tl_status status = skip_to(r, t->col, r->row, err);
-    if (status == TL_OK)
-        status = tl_orc__node_read(&r->cols[t->col], t->n, NULL, &r->columns[t->col], err);
-    r->at[t->col] += t->n;
+    const row_choice *rows = &t->rows;
+    int64_t from = r->row, end = r->row + rows->n;
+    if (rows->sel != NULL) {
+        from = r->row + rows->sel[0];
+        end = r->row + rows->sel[rows->n - 1] + 1;
+    }
+    tl_status status = skip_to(r, t->col, from, err);
+    if (status == TL_OK && rows->sel != NULL)
+        status = tl_orc__node_read_some(&r->cols[t->col], rows->sel, rows->n, &r->columns[t->col], err);
+    else if (status == TL_OK)
+        status = tl_orc__node_read(&r->cols[t->col], rows->n, NULL, &r->columns[t->col], err);
+    r->at[t->col] = end;
     return tl_error_wrap(err, status, "column '%s'", r->base.type->fields[t->col].name);
 }
 
@@ -279,8 +291,8 @@ static tl_status run_tasks(row_reader *r, column_task *tasks, int32_t n, tl_erro
     return status;
 }
 
-/* n rows of the columns that the predicate uses, or of the others, into r->columns. */
-static tl_status read_columns(row_reader *r, bool of_predicate, int64_t n, tl_error *err)
+/* The columns that the predicate uses, or the others, into r->columns. */
+static tl_status read_columns(row_reader *r, bool of_predicate, row_choice rows, tl_error *err)
 {
     TL_CLEANUP(tl_freep) column_task *tasks = tl_alloc(((size_t)r->n_cols + 1) * sizeof *tasks);
     if (tasks == NULL)
@@ -288,7 +300,7 @@ static tl_status read_columns(row_reader *r, bool of_predicate, int64_t n, tl_er
     int32_t n_tasks = 0;
     for (int32_t i = 0; i < r->n_cols; i++)
         if ((r->is_late && r->is_used[i]) == of_predicate)
-            tasks[n_tasks++] = (column_task){r, i, n};
+            tasks[n_tasks++] = (column_task){r, i, rows};
     return run_tasks(r, tasks, n_tasks, err);
 }
 
@@ -302,38 +314,65 @@ static void drop_columns(row_reader *r)
 
 /* ---- batches ---- */
 
-static tl_status make_batch(row_reader *r, int64_t n, tl_batch **out, tl_error *err)
+static tl_status make_batch(row_reader *r, row_choice rows, tl_batch **out, tl_error *err)
 {
     TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
-    TL_TRY(tl_batch_create(r->base.type, n, &batch, err));
+    TL_TRY(tl_batch_create(r->base.type, rows.n, &batch, err));
     for (int32_t i = 0; i < r->n_cols; i++)
         batch->cols[i] = TL_STEAL(r->columns[i]);
     if (r->with_row_numbers) {
-        if ((batch->seq = tl_alloc((size_t)n * sizeof *batch->seq)) == NULL)
+        if ((batch->seq = tl_alloc((size_t)rows.n * sizeof *batch->seq)) == NULL)
             return tl_nomem(err, "row numbers");
-        for (int64_t i = 0; i < n; i++)
-            batch->seq[i] = r->first_row + r->row + i;
+        for (int64_t i = 0; i < rows.n; i++)
+            batch->seq[i] = r->first_row + r->row + (rows.sel != NULL ? rows.sel[i] : i);
     }
     *out = TL_STEAL(batch);
     return TL_OK;
+}
+
+/* Where fewer than one row of so many passes, the other columns are read from one such row to the next. */
+#define SPARSE_ROWS 64
+
+/* The columns of the predicate were read for all rows; what is left of them are those that pass. */
+static tl_status cut_columns(row_reader *r, row_choice rows, tl_error *err)
+{
+    for (int32_t i = 0; i < r->n_cols; i++) {
+        tl_column *cut;
+        if (!r->is_used[i])
+            continue;
+        TL_TRY(tl_column_gather(r->columns[i], rows.sel, rows.n, &cut, err));
+        tl_column_unref(r->columns[i]);
+        r->columns[i] = cut;
+    }
+    return TL_OK;
+}
+
+static tl_status read_sparse(row_reader *r, row_choice rows, tl_batch **out, tl_error *err)
+{
+    TL_TRY(cut_columns(r, rows, err));
+    TL_TRY(read_columns(r, false, rows, err));
+    return make_batch(r, rows, out, err);
 }
 
 /* *out is NULL if none of the n rows passes. */
 static tl_status read_batch(row_reader *r, int64_t n, tl_batch **out, tl_error *err)
 {
     int64_t n_sel = n;
+    row_choice all = {n, NULL};
     TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
     *out = NULL;
     if (r->is_late) {
-        TL_TRY(read_columns(r, true, n, err));
+        TL_TRY(read_columns(r, true, all, err));
         TL_TRY(tl_predicate_eval(r->predicate, (const tl_column *const *)r->columns, n, r->sel, &n_sel, err));
     }
     if (n_sel == 0) {
         drop_columns(r);
         return TL_OK;
     }
-    TL_TRY(read_columns(r, false, n, err));
-    TL_TRY(make_batch(r, n, &batch, err));
+    if (n_sel <= n / SPARSE_ROWS)
+        return read_sparse(r, (row_choice){n_sel, r->sel}, out, err);
+    TL_TRY(read_columns(r, false, all, err));
+    TL_TRY(make_batch(r, all, &batch, err));
     if (n_sel < n)
         return tl_batch_gather(batch, r->sel, n_sel, out, err);
     *out = TL_STEAL(batch);

@@ -68,8 +68,11 @@ static tl_status grow_window(tl_orc_in *in, size_t bytes, tl_error *err)
         memmove(in->buf.data, in->p, left);
     in->buf.len = left;
     tl_status status = TL_OK;
-    while (status == TL_OK && in->buf.len < bytes && in->at < in->raw.len)
+    while (status == TL_OK && in->buf.len < bytes && in->at < in->raw.len) {
+        in->last_at = in->at;
+        in->last_from = in->buf.len;
         status = tl_orc__block(in->compression, in->block_bytes, in->raw, &in->at, &in->buf, err);
+    }
     count_mapped(in, from);
     if (in->buf.data != NULL) {
         in->p = in->buf.data;
@@ -95,6 +98,19 @@ tl_status tl_orc__in_read(tl_orc_in *in, void *dst, size_t bytes, tl_error *err)
         memcpy(to, in->p, piece);
         in->p += piece;
         to += piece;
+        bytes -= piece;
+    }
+    return TL_OK;
+}
+
+tl_status tl_orc__in_skip(tl_orc_in *in, uint64_t bytes, tl_error *err)
+{
+    while (bytes > 0) {
+        TL_TRY(tl_orc__in_need(in, 1, err));
+        uint64_t piece = TL_MIN(bytes, (uint64_t)(in->end - in->p));
+        if (piece == 0)
+            return tl_orc__truncated(err);
+        in->p += piece;
         bytes -= piece;
     }
     return TL_OK;
@@ -142,7 +158,10 @@ tl_status tl_orc__in_seek(tl_orc_in *in, tl_orc_positions *pos, tl_error *err)
         TL_TRY(tl_orc__positions_next(pos, &skip, err));
     if (block > (int64_t)in->raw.len || skip > in->block_bytes)
         return tl_error_set(err, TL_E_CORRUPT, "row index: position outside of its stream");
-    set_window(in, (size_t)block);
+    if (in->compression != TL_ORC_NONE && in->buf.len > 0 && (size_t)block == in->last_at)
+        in->p = in->buf.data + in->last_from; /* it is there already */
+    else
+        set_window(in, (size_t)block);
     TL_TRY(tl_orc__in_need(in, (size_t)skip, err));
     if (skip > in->end - in->p)
         return tl_error_set(err, TL_E_CORRUPT, "row index: position outside of its stream");

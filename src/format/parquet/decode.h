@@ -26,13 +26,6 @@ void tl_pq__unpack_bool(const uint8_t *packed, int64_t from, int64_t n, uint8_t 
 /** The deprecated BIT_PACKED levels: MSB first. */
 void tl_pq__unpack_u8_msb(const uint8_t *packed, int width, int64_t from, int64_t n, uint8_t *out);
 
-/** Eight bits to eight bytes of 0 or 1: bit i is kept in byte i by the mask, then any non-zero byte becomes 1. */
-static inline uint64_t tl_pq__spread_bits(uint8_t bits)
-{
-    uint64_t v = (bits * UINT64_C(0x0101010101010101)) & UINT64_C(0x8040201008040201);
-    return ((v + UINT64_C(0x007f7f7f7f7f7f7f)) | v) >> 7 & UINT64_C(0x0101010101010101);
-}
-
 /* ---- decode_rle.c: the hybrid of runs and bit-packed groups (levels, dictionary indices, booleans) ---- */
 
 typedef struct tl_pq_rle {
@@ -88,15 +81,5 @@ tl_status tl_pq__delta_end(const tl_pq_delta *delta, const uint8_t **out, tl_err
 
 /** Values [from, from+n) of `total` values of `width` bytes whose bytes lie in `width` streams. */
 void tl_pq__unsplit(const uint8_t *streams, int64_t total, int width, int64_t from, int64_t n, uint8_t *out);
-
-/* ---- expand.c: dense values to slots ---- */
-
-/**
- * In place: `dense` values at the front of `values` (room for n) move to the slots whose bit is set in validity; other
- * slots become zero. Works from the back, so that nothing is overwritten before it moved.
- */
-void tl_pq__expand_fixed(uint8_t *values, int width, const uint8_t *validity, int64_t n, int64_t dense);
-/** In place: offsets[0..dense] become offsets[0..n], empty at unset bits. */
-void tl_pq__expand_offsets(int32_t *offsets, const uint8_t *validity, int64_t n, int64_t dense);
 
 #endif

@@ -162,7 +162,7 @@ void tl_pq__unpack_bool(const uint8_t *packed, int64_t from, int64_t n, uint8_t 
     packed += from / 8;
     int64_t i = 0;
     for (; i + 8 <= n; i += 8)
-        tl_write_le64(out + i, tl_pq__spread_bits(packed[i / 8]));
+        tl_write_le64(out + i, tl_spread_bits(packed[i / 8]));
     for (; i < n; i++)
         out[i] = tl_bit_get(packed, i);
 }

@@ -8,6 +8,7 @@
  * Rows that are not wanted are skipped: whole pages by the offset index or by the counts in their headers, the rest value by
  * value without being stored.
  */
+#include "format/expand.h"
 #include "format/parquet/read_private.h"
 
 #define AHEAD_LEVELS 1024
@@ -427,9 +428,9 @@ tl_status tl_pq__read_leaf_take(tl_pq_leaf *leaf, tl_column **out, tl_error *err
     col->null_count = n - sink->len;
     if (col->null_count != 0) {
         if (sink->width == 0)
-            tl_pq__expand_offsets(sink->offsets, leaf->validity, n, sink->len);
+            tl_format__expand_offsets(sink->offsets, leaf->validity, n, sink->len);
         else
-            tl_pq__expand_fixed(sink->values, sink->width, leaf->validity, n, sink->len);
+            tl_format__expand_fixed(sink->values, sink->width, leaf->validity, n, sink->len);
         col->validity = TL_STEAL(leaf->validity);
         leaf->validity_cap = 0;
     }

@@ -6,6 +6,7 @@
  * have an element there (def >= slot_def); the slot is not null if def >= valid_def. A list's elements are counted by the
  * same rule with its own levels. See http://research.google.com/pubs/pub36632.html (Dremel), section 4.
  */
+#include "format/expand.h"
 #include "format/parquet/read_private.h"
 #include "types/variant.h"
 
@@ -145,9 +146,9 @@ static tl_status assemble_leaf(const tl_pq_field *field, tl_column **out, tl_err
     if (sink->width == 0) {
         TL_TRY(tl_pq__sink_reserve_data(sink, 0, err));
         if (dense != n)
-            tl_pq__expand_offsets(sink->offsets, col->validity, n, dense);
+            tl_format__expand_offsets(sink->offsets, col->validity, n, dense);
     } else if (dense != n) {
-        tl_pq__expand_fixed(sink->values, sink->width, col->validity, n, dense);
+        tl_format__expand_fixed(sink->values, sink->width, col->validity, n, dense);
     }
     col->values = TL_STEAL(sink->values);
     col->offsets = TL_STEAL(sink->offsets);

@@ -2,7 +2,10 @@
  * Dense values to slots with nulls between them: from the back, 64 slots at a time where they are all alike. Where they are
  * not, AVX2 puts eight values of four bytes or four of eight into their places at once.
  */
-#include "format/parquet/decode.h"
+#include "format/expand.h"
+
+#include "base/bits.h"
+#include "base/mem.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -69,7 +72,7 @@ DEFINE_EXPAND(expand_16, bytes16, MASK_16)
 /* For each of eight slots the number of its value among those that are there, as a byte; 0xff if it has none. */
 static inline uint64_t places(uint8_t bits)
 {
-    uint64_t there = tl_pq__spread_bits(bits);
+    uint64_t there = tl_spread_bits(bits);
     uint64_t before = (there * UINT64_C(0x0101010101010101)) << 8;
     return before | ~(there * 0xff);
 }
@@ -137,7 +140,7 @@ static bool has_avx2(void)
 DEFINE_EXPAND_BEST(4, uint32_t)
 DEFINE_EXPAND_BEST(8, uint64_t)
 
-void tl_pq__expand_fixed(uint8_t *values, int width, const uint8_t *validity, int64_t n, int64_t dense)
+void tl_format__expand_fixed(uint8_t *values, int width, const uint8_t *validity, int64_t n, int64_t dense)
 {
     switch (width) {
     case 1:
@@ -158,7 +161,7 @@ void tl_pq__expand_fixed(uint8_t *values, int width, const uint8_t *validity, in
 }
 
 /* offsets[i] is the end of slot i - 1: where a slot is null it equals the one before. */
-void tl_pq__expand_offsets(int32_t *offsets, const uint8_t *validity, int64_t n, int64_t dense)
+void tl_format__expand_offsets(int32_t *offsets, const uint8_t *validity, int64_t n, int64_t dense)
 {
     int64_t i = n, k = dense;
     while (k != i && i > 0) {
