@@ -60,6 +60,7 @@ struct tl_binder {
     tl_error *err;
     const char *catalog, *db; /* where names without them are looked up (differs inside views) */
     bool streaming;
+    bool joins_subqueries; /* they become joins: in streaming mode, and inside LATERAL */
     tl_scope *scope; /* what expressions see */
     tl_cte *ctes;
     bool scanning;           /* the table that is opened now is read (not written, not looked up) */
@@ -70,7 +71,7 @@ struct tl_binder {
     bool plain_averages;     /* a deviation or variance stands in this SELECT: see tl_bind__reduces_averages() */
     const tl_ast *windows; /* WINDOW clause */
     const tl_ast *select_hints; /* LOOKUP(…) of the SELECT */
-    tl_plan **scalar_input; /* streaming: the plan that subqueries are joined to; NULL: they cannot stand here */
+    tl_plan **scalar_input; /* where they do: the plan that they are joined to; NULL: they cannot stand here */
     bool late_subqueries;   /* they wait for tl_bind__lower_subqueries() over the groups */
     int depth;              /* views and subqueries inside each other */
 };
@@ -137,6 +138,8 @@ tl_status tl_bind__temporal_literal(tl_binder *b, const tl_ast *ast, tl_expr **o
 tl_status tl_bind__subquery(tl_binder *b, const tl_ast *ast, tl_expr **out);
 /** Streaming: [NOT] IN (SELECT …) or [NOT] EXISTS (SELECT …) as a condition of WHERE: a semi or anti join. */
 tl_status tl_bind__semi_join(tl_binder *b, const tl_ast *ast, bool is_not, tl_plan *input, tl_plan **out);
+/** 0 where a COUNT found no group: CASE WHEN e IS NULL THEN 0 ELSE e END. */
+tl_status tl_bind__or_zero(tl_binder *b, tl_expr *e, const tl_ast *at, tl_expr **out);
 /** Streaming: put columns of joins to *input in place of the subqueries in expressions over it. */
 tl_status tl_bind__lower_subqueries(tl_binder *b, tl_expr **exprs, int32_t n, tl_plan **input);
 /** DATE, TIMESTAMP, … plus or minus INTERVAL; *out NULL if the operands are no such. */
@@ -249,6 +252,8 @@ int32_t tl_bind__stored_computed(const tl_sql_table *table);
 const char *tl_bind__stored_expr(const tl_sql_table *table, int32_t i, const char **name);
 /** The table alone, for sinks, look-ups and commands. *view: the name is a view (then *out is NULL). */
 tl_status tl_bind__table(tl_binder *b, const tl_ast *name, const tl_options *hints, tl_sql_table **out, tl_sql_object **object);
+/** The same table with a handle of its own: a plan that stands twice in a statement may be run by two threads. */
+tl_status tl_bind__table_again(tl_binder *b, const tl_sql_table *table, bool scanning, const tl_sql_table **out);
 /** Whether computed columns and the watermark of a session's table can be bound: what CREATE TABLE refuses. */
 tl_status tl_bind__check_object(tl_binder *b, tl_sql_object *object);
 tl_status tl_bind__hints(tl_binder *b, const tl_ast *hints, const char *name, tl_options **out);
@@ -256,6 +261,24 @@ tl_status tl_bind__path(tl_binder *b, const tl_ast *name, tl_sql_path *out);
 
 /** Whether a subquery's plan reads columns of a query around it (or holds subqueries, which may). */
 bool tl_plan__looks_outside(const tl_plan *plan);
+/** A copy whose references to the query around it have other numbers: map[old]; -1 is an error (a column that is not grouped). */
+tl_status tl_plan__renumber_outer(tl_binder *b, const tl_plan *plan, const int32_t *map, tl_plan **out);
+
+/** A query that looked outside, to be joined to the plan outside (decorrelate.c). */
+typedef struct tl_unnested {
+    tl_plan *plan;   /* n_keys key columns, then the query's own */
+    tl_expr **outer; /* what the keys are equal to, over the plan outside */
+    int32_t n_keys;
+    bool null_safe; /* by IS NOT DISTINCT FROM */
+} tl_unnested;
+/**
+ * `plan` (without subqueries in expressions) as one that does not look at `outside`, the plan of the query around it. n_keys is 0 if it
+ * never did. empty_groups: an aggregate without GROUP BY gives a row for each row outside, also where it has nothing to aggregate.
+ */
+tl_status tl_bind__unnest(tl_binder *b, tl_plan *plan, tl_plan *outside, bool empty_groups, const tl_ast *at, tl_unnested *out);
+/** The condition of the join, and `more`; over n_outside columns, then u->plan's. *out NULL: none. */
+tl_status tl_bind__unnested_condition(tl_binder *b, const tl_unnested *u, int32_t n_outside, tl_expr *const *more, int32_t n_more, const tl_ast *at,
+                                      tl_expr **out);
 
 /* optimiser */
 tl_status tl_plan__optimise(tl_binder *b, tl_plan **plan);

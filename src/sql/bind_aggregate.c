@@ -268,6 +268,24 @@ typedef struct replacer {
     bool grouped; /* plain columns are errors */
 } replacer;
 
+/** A subquery that looks at the rows before they were grouped: its columns outside are now keys of the groups. */
+static tl_status over_groups(const replacer *r, const tl_plan *plan, const tl_plan **out)
+{
+    tl_binder *b = r->b;
+    int32_t n = b->scope != NULL ? b->scope->type->n_fields : 0;
+    int32_t *map = tl_arena_alloc(b->arena, (size_t)(n + 1) * sizeof *map);
+    BIND_ALLOC(b, map);
+    for (int32_t i = 0; i < n; i++)
+        map[i] = -1;
+    for (int32_t i = r->k->n - 1; i >= 0; i--)
+        if (r->k->exprs[i]->kind == TL_EXPR_COLUMN && r->k->exprs[i]->column < n)
+            map[r->k->exprs[i]->column] = i;
+    tl_plan *copy;
+    TL_TRY(tl_plan__renumber_outer(b, plan, map, &copy));
+    *out = copy;
+    return TL_OK;
+}
+
 static tl_status replace(const replacer *r, tl_expr *e, tl_expr **out)
 {
     tl_binder *b = r->b;
@@ -283,9 +301,10 @@ static tl_status replace(const replacer *r, tl_expr *e, tl_expr **out)
     if (e->kind == TL_EXPR_COLUMN && r->grouped)
         return tl_error_set(b->err, TL_E_INVALID, "line %d:%d: Expression '%s' is not being grouped", (int)e->line, (int)e->position,
                             b->scope != NULL && e->column < b->scope->type->n_fields ? b->scope->type->fields[e->column].name : "?");
+    const tl_plan *looking = NULL;
     if (e->kind == TL_EXPR_SUBQUERY && r->grouped && tl_plan__looks_outside(e->plan))
-        return tl_error_set(b->err, TL_E_UNSUPPORTED, "line %d:%d: a subquery over groups that looks outside is not there", (int)e->line, (int)e->position);
-    if (e->kind == TL_EXPR_SUBQUERY && e->n_args == 0) {
+        TL_TRY(over_groups(r, e->plan, &looking));
+    if (e->kind == TL_EXPR_SUBQUERY && e->n_args == 0 && looking == NULL) {
         *out = e;
         return TL_OK;
     }
@@ -297,6 +316,7 @@ static tl_status replace(const replacer *r, tl_expr *e, tl_expr **out)
         TL_TRY(replace(r, e->args[i], &args[i]));
     *copy = *e;
     copy->args = args;
+    copy->plan = looking != NULL ? looking : e->plan;
     if (r->grouped && (int)e->kind == TL_EXPR__OVER) { /* its window is over the groups too */
         tl_bound_agg *agg = tl_arena_alloc(b->arena, sizeof *agg);
         BIND_ALLOC(b, agg);

@@ -121,10 +121,18 @@ static tl_plan *new_join(tl_binder *b, tl_plan_kind kind, tl_join_kind join, con
 
 /* ---- conditions ---- */
 
-/** a = c where a needs only columns below `split` and c only those from it on, or the other way; both as expressions of their side. */
+static bool is_call(const tl_expr *e, const char *name)
+{
+    return e->kind == TL_EXPR_CALL && strcmp(e->fn->name, name) == 0;
+}
+
+/**
+ * a = c, or a IS NOT DISTINCT FROM c, where a needs only columns below `split` and c only those from it on, or the other way; both as
+ * expressions of their side.
+ */
 static bool is_key_pair(const tl_expr *e, int32_t split, int32_t n, tl_expr **left, tl_expr **right)
 {
-    if (e->kind != TL_EXPR_CALL || strcmp(e->fn->name, "=") != 0)
+    if (!is_call(e, "=") && !is_call(e, "IS NOT DISTINCT FROM"))
         return false;
     for (int side = 0; side < 2; side++) {
         tl_expr *l = e->args[side], *r = e->args[1 - side];
@@ -161,14 +169,19 @@ tl_status tl_bind__join(tl_binder *b, tl_plan_kind kind, tl_join_kind join, tl_p
     tl_expr **right_exprs = tl_arena_alloc(b->arena, (size_t)(n_conjuncts + 1) * sizeof *right_exprs);
     int32_t *left_keys = tl_arena_alloc(b->arena, (size_t)(n_conjuncts + 1) * sizeof *left_keys);
     int32_t *right_keys = tl_arena_alloc(b->arena, (size_t)(n_conjuncts + 1) * sizeof *right_keys);
+    bool *null_safe = tl_arena_calloc(b->arena, (size_t)(n_conjuncts + 1), sizeof *null_safe), any_null_safe = false;
+    BIND_ALLOC(b, null_safe);
     BIND_ALLOC(b, left_exprs);
     BIND_ALLOC(b, right_exprs);
     BIND_ALLOC(b, left_keys);
     BIND_ALLOC(b, right_keys);
     for (int32_t i = 0; i < n_conjuncts; i++) {
         tl_expr *l, *r;
-        if (is_key_pair(conjuncts[i], n_left, n, &l, &r)) {
+        bool plain = is_call(conjuncts[i], "=");
+        if ((plain || kind == TL_PLAN_JOIN) && is_key_pair(conjuncts[i], n_left, n, &l, &r)) {
             left_exprs[n_keys] = l;
+            null_safe[n_keys] = !plain && (l->type->nullable || r->type->nullable);
+            any_null_safe = any_null_safe || null_safe[n_keys];
             TL_TRY(shifted(b, r, -n_left, n, &right_exprs[n_keys++]));
         } else {
             conjuncts[n_rest++] = conjuncts[i];
@@ -189,6 +202,7 @@ tl_status tl_bind__join(tl_binder *b, tl_plan_kind kind, tl_join_kind join, tl_p
     plan->left_keys = left_keys;
     plan->right_keys = right_keys;
     plan->n_keys = n_keys;
+    plan->null_safe = any_null_safe ? null_safe : NULL;
     int32_t *map = tl_arena_alloc(b->arena, (size_t)(n + 1) * sizeof *map);
     BIND_ALLOC(b, map);
     for (int32_t i = 0; i < n; i++)
@@ -365,7 +379,7 @@ static tl_status split_lookup(tl_binder *b, tl_expr *condition, int32_t n_left, 
     BIND_ALLOC(b, parts->rest);
     for (int32_t i = 0; i < n_conjuncts; i++) {
         tl_expr *l, *r;
-        if (is_key_pair(conjuncts[i], n_left, n, &l, &r) && dimension_column(r, n_left) >= 0) {
+        if (is_call(conjuncts[i], "=") && is_key_pair(conjuncts[i], n_left, n, &l, &r) && dimension_column(r, n_left) >= 0) {
             parts->left[parts->n_keys] = l;
             parts->right[parts->n_keys++] = dimension_column(r, n_left);
         } else if (!tl_expr__uses_columns(conjuncts[i], 0, n_left)) {
@@ -589,6 +603,48 @@ static tl_status check_names(tl_binder *b, const tl_scope *left, const tl_scope 
     return TL_OK;
 }
 
+static tl_status bind_derived(tl_binder *b, const tl_ast *ast, tl_plan **plan, tl_scope **scope);
+
+/** The query of LATERAL, which sees the columns to its left. */
+static tl_status bind_lateral(tl_binder *b, const tl_ast *ast, tl_scope *left, tl_plan **plan, tl_scope **scope)
+{
+    tl_binder inner = *b;
+    left->outer = b->scope;
+    inner.scope = left;
+    inner.joins_subqueries = true;
+    tl_status status = bind_derived(&inner, ast, plan, scope);
+    left->outer = NULL;
+    return status;
+}
+
+/** SELECT with one aggregate and without GROUP BY. */
+static bool is_single_aggregate(const tl_plan *plan)
+{
+    while (plan->kind == TL_PLAN_PROJECT)
+        plan = plan->inputs[0];
+    return plan->kind == TL_PLAN_AGGREGATE && plan->n_group == 0 && plan->n_calls == 1;
+}
+
+/** left, LATERAL (…) or LEFT JOIN LATERAL (…) ON …, where the query looks to its left; `condition` is over both sides' columns. */
+static tl_status join_lateral(tl_binder *b, const tl_ast *at, tl_join_kind join, tl_plan *left, tl_plan *right, tl_expr *condition, tl_plan **out)
+{
+    if (join != TL_JOIN_INNER && join != TL_JOIN_LEFT)
+        return BIND_ERROR(b, at, "a join with LATERAL is CROSS, INNER or LEFT");
+    int32_t n_left = left->type->n_fields, n_right = right->type->n_fields, n = n_left + n_right;
+    tl_unnested u;
+    /* An aggregate over no rows gives none in Flink, but for a single one under LEFT JOIN: COUNT is 0 then. */
+    TL_TRY(tl_bind__unnest(b, right, left, /* empty_groups= */ join == TL_JOIN_LEFT && is_single_aggregate(right), at, &u));
+    int32_t *map = tl_arena_alloc(b->arena, (size_t)(n + 1) * sizeof *map);
+    BIND_ALLOC(b, map);
+    for (int32_t i = 0; i < n; i++)
+        map[i] = i < n_left ? i : i + u.n_keys;
+    if (condition != NULL)
+        TL_TRY(tl_expr__remap(b, condition, map, &condition));
+    TL_TRY(tl_bind__unnested_condition(b, &u, n_left, &condition, condition != NULL, at, &condition));
+    TL_TRY(tl_bind__join(b, TL_PLAN_JOIN, join, left, u.plan, condition, out));
+    return keep_columns(b, out, map, n);
+}
+
 static tl_status bind_join(tl_binder *b, const tl_ast *ast, tl_plan **plan, tl_scope **scope)
 {
     const tl_ast *right = ast->kid[1];
@@ -603,7 +659,8 @@ static tl_status bind_join(tl_binder *b, const tl_ast *ast, tl_plan **plan, tl_s
             return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, ast, "a join with UNNEST is CROSS, or INNER or LEFT ON TRUE");
         return bind_unnest(b, right, join, left_plan, left_scope, plan, scope);
     }
-    TL_TRY(tl_bind__from(b, right, &right_plan, &right_scope));
+    bool lateral = right->kind == AST_DERIVED && (right->flags & AST_F_LATERAL) != 0;
+    TL_TRY(lateral ? bind_lateral(b, right, left_scope, &right_plan, &right_scope) : tl_bind__from(b, right, &right_plan, &right_scope));
     TL_TRY(check_names(b, left_scope, right_scope, right));
     const tl_type *type;
     TL_TRY(joined_type(b, left_plan->type, right_plan->type, join == TL_JOIN_RIGHT || join == TL_JOIN_FULL, join == TL_JOIN_LEFT || join == TL_JOIN_FULL, &type));
@@ -618,7 +675,10 @@ static tl_status bind_join(tl_binder *b, const tl_ast *ast, tl_plan **plan, tl_s
         TL_TRY(using_condition(b, ast, both, left_scope->n_columns, &pairs, &n_pairs, &condition));
     else if (!is_true_literal(ast->kid[2]))
         TL_TRY(bind_with_scope(b, both, ast->kid[2], "ON", &condition));
-    TL_TRY(tl_bind__join(b, TL_PLAN_JOIN, join, left_plan, right_plan, condition, plan));
+    if (lateral)
+        TL_TRY(join_lateral(b, ast, join, left_plan, right_plan, condition, plan));
+    else
+        TL_TRY(tl_bind__join(b, TL_PLAN_JOIN, join, left_plan, right_plan, condition, plan));
     if (n_pairs > 0 && join == TL_JOIN_FULL)
         TL_TRY(add_merged(b, ast, both, pairs, n_pairs, plan));
     if (n_pairs > 0)

@@ -251,7 +251,7 @@ static tl_status bind_where(tl_binder *b, const tl_ast *where, tl_plan **plan)
         for (int32_t i = 0; i < n; i++, c = c->next) {
             bool is_not = c->kind == AST_UNARY && strcmp(c->text, "NOT") == 0;
             const tl_ast *inner = is_not ? c->kid[0] : c;
-            bool join = b->streaming && is_subquery_condition(inner);
+            bool join = b->joins_subqueries && is_subquery_condition(inner);
             if (pass == 0 && !join)
                 TL_TRY(tl_bind__condition(b, c, "WHERE", &plain[n_plain++]));
             if (pass == 1 && join)
@@ -372,7 +372,7 @@ tl_status tl_bind__select(tl_binder *outer, const tl_ast *ast, const tl_ast *ord
     } else if (having >= 0) {
         TL_TRY(tl_bind__aggregation(b, NULL, list.exprs, list.n_all, plan, &plan));
     }
-    if (b->streaming)
+    if (b->joins_subqueries)
         TL_TRY(tl_bind__lower_subqueries(b, list.exprs, list.n_all, &plan));
     TL_TRY(filter_item(b, &list, having, &plan));
     if (any_of_kind(list.exprs, list.n_all, TL_EXPR__OVER))
@@ -400,8 +400,11 @@ tl_status tl_bind__select(tl_binder *outer, const tl_ast *ast, const tl_ast *ord
 
 /* ---- VALUES and set operations ---- */
 
-static tl_status bind_values(tl_binder *b, const tl_ast *ast, tl_plan **out)
+static tl_status bind_values(tl_binder *outer, const tl_ast *ast, tl_plan **out)
 {
+    tl_binder binder = *outer, *b = &binder;
+    tl_scope none = {.outer = outer->scope, .type = &tl_sql__null_type};
+    b->scope = &none; /* it has no columns of its own: what it names is outside */
     const tl_ast *first = tl_ast_first(ast->kid[0]);
     int32_t n_rows = ast->kid[0]->count, n = first->kind == AST_ROW ? tl_ast_count(first->kid[0]) : 1;
     if (n == 0)

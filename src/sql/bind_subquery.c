@@ -3,7 +3,8 @@
  *
  * In streaming mode [NOT] IN and [NOT] EXISTS as a condition of WHERE is a semi or anti join. Everywhere else (under OR, in CASE, in
  * SELECT, in HAVING) the answer becomes a column: the different keys of the subquery, joined from the left, say whether there is a row.
- * A scalar subquery becomes a column, too; one that looks outside by equal values is grouped by these.
+ * A scalar subquery becomes a column, too, and so do ANY and ALL, by the least and the greatest value. What they look at outside is
+ * taken out of them first (decorrelate.c).
  */
 #include <strings.h>
 
@@ -100,16 +101,17 @@ static tl_status decorrelate(tl_binder *b, tl_plan *plan, decorrelated *out)
 static tl_status side_by_side(tl_binder *b, const tl_expr *e, int32_t n_outer, tl_expr **out)
 {
     if (e->kind == TL_EXPR_COLUMN || e->kind == TL_EXPR_OUTER) {
-        if (e->kind == TL_EXPR_OUTER && e->level != 1)
-            return tl_error_set(b->err, TL_E_UNSUPPORTED, "line %d:%d: a subquery that looks more than one query outside is not there in streaming mode",
-                                (int)e->line, (int)e->position);
         tl_expr *copy = tl_arena_alloc(b->arena, sizeof *copy);
         BIND_ALLOC(b, copy);
         *copy = *e;
+        *out = copy;
+        if (e->kind == TL_EXPR_OUTER && e->level > 1) { /* of a query farther out, as the one around sees it */
+            copy->level--;
+            return TL_OK;
+        }
         copy->kind = TL_EXPR_COLUMN;
         copy->level = 0;
         copy->column = e->kind == TL_EXPR_COLUMN ? e->column + n_outer : e->column;
-        *out = copy;
         return TL_OK;
     }
     tl_expr *copy = tl_arena_alloc(b->arena, sizeof *copy);
@@ -141,10 +143,24 @@ static tl_status in_condition(tl_binder *b, tl_expr *l, tl_expr *r, bool is_not,
     return tl_bind__logic(b, TL_EXPR_OR, parts, n, at, out);
 }
 
+static tl_status unlowered(tl_binder *b, const tl_ast *ast, tl_expr **out);
+
+/** A condition whose subquery looks outside in more than its WHERE: by the column that says whether there is a row. */
+static tl_status filter_by_mark(tl_binder *b, const tl_ast *ast, bool is_not, tl_plan *input, tl_plan **out)
+{
+    tl_expr *e;
+    *out = input;
+    TL_TRY(unlowered(b, ast, &e));
+    if (is_not)
+        TL_TRY(tl_bind__function(b, "NOT", &e, 1, ast, &e));
+    TL_TRY(tl_bind__lower_subqueries(b, &e, 1, out));
+    return tl_bind__filter(b, *out, e, out);
+}
+
 /** [NOT] IN (SELECT …) and [NOT] EXISTS (SELECT …) as a condition of WHERE: a semi or anti join. */
 tl_status tl_bind__semi_join(tl_binder *b, const tl_ast *ast, bool is_not, tl_plan *input, tl_plan **out)
 {
-    bool is_in = ast->kind == AST_IN;
+    bool is_in = ast->kind == AST_IN, was_not = is_not;
     if (is_in && (ast->flags & AST_F_NOT) != 0)
         is_not = !is_not;
     tl_plan *plan;
@@ -152,7 +168,7 @@ tl_status tl_bind__semi_join(tl_binder *b, const tl_ast *ast, bool is_not, tl_pl
     decorrelated d;
     TL_TRY(decorrelate(b, plan, &d));
     if (tl_plan__looks_outside(d.plan))
-        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, ast, "a subquery that looks outside in more than its WHERE is not there in streaming mode");
+        return filter_by_mark(b, ast, was_not, input, out);
     int32_t n_outer = input->type->n_fields, n = 0, n_left = 0;
     tl_expr **conditions = tl_arena_alloc(b->arena, (size_t)(d.n_conjuncts + plan->type->n_fields + 1) * sizeof *conditions);
     BIND_ALLOC(b, conditions);
@@ -201,64 +217,7 @@ static tl_status single_value(tl_binder *b, tl_plan *plan, tl_plan **out)
     return TL_OK;
 }
 
-/* ---- streaming: answers as columns ---- */
-
-/** A row of the subquery belongs to one outside where inner[i] = outer[i] for all i. */
-typedef struct equal_keys {
-    tl_expr **inner; /* over the subquery's plan */
-    tl_expr **outer; /* over the plan outside */
-    int32_t n;
-} equal_keys;
-
-static tl_status no_equality(tl_binder *b, const tl_expr *e)
-{
-    return tl_error_set(b->err, TL_E_UNSUPPORTED,
-                        "line %d:%d: in streaming mode a subquery can look outside only by conditions a = b, a of its own columns and b of those outside "
-                        "([NOT] IN and [NOT] EXISTS as a condition of WHERE by themselves: by any condition)",
-                        (int)e->line, (int)e->position);
-}
-
-static bool holds_column(const tl_expr *e)
-{
-    return tl_expr__has_kind(e, TL_EXPR_COLUMN);
-}
-
-/** Split the correlated conditions of a subquery into its side and that outside; room for `more` pairs. */
-static tl_status find_keys(tl_binder *b, const decorrelated *d, const tl_expr *at, int32_t more, equal_keys *out)
-{
-    size_t room = (size_t)d->n_conjuncts + (size_t)more + 1;
-    *out = (equal_keys){tl_arena_alloc(b->arena, room * sizeof *out->inner), tl_arena_alloc(b->arena, room * sizeof *out->outer), 0};
-    BIND_ALLOC(b, out->inner);
-    BIND_ALLOC(b, out->outer);
-    for (int32_t i = 0; i < d->n_conjuncts; i++) {
-        const tl_expr *e = d->conjuncts[i];
-        if (e->kind != TL_EXPR_CALL || strcmp(e->fn->name, "=") != 0)
-            return no_equality(b, at);
-        bool turned = tl_expr__has_kind(e->args[0], TL_EXPR_OUTER);
-        tl_expr *inner = e->args[turned], *outer = e->args[!turned];
-        if (tl_expr__has_kind(inner, TL_EXPR_OUTER) || holds_column(outer))
-            return no_equality(b, at);
-        out->inner[out->n] = inner;
-        TL_TRY(side_by_side(b, outer, 0, &out->outer[out->n++]));
-    }
-    return TL_OK;
-}
-
-/** `input`, and the columns of `right`, whose first columns are the keys, where they are equal; NULLs where there are none. */
-static tl_status join_by_keys(tl_binder *b, const equal_keys *keys, const tl_ast *at, tl_plan *right, tl_plan **input)
-{
-    int32_t n_left = (*input)->type->n_fields;
-    tl_expr **parts = tl_arena_alloc(b->arena, (size_t)(keys->n + 1) * sizeof *parts), *condition = NULL;
-    BIND_ALLOC(b, parts);
-    for (int32_t i = 0; i < keys->n; i++) {
-        tl_expr *r;
-        TL_TRY(tl_bind__column(b, n_left + i, right->type->fields[i].type, at, &r));
-        TL_TRY(tl_bind__compare(b, "=", keys->outer[i], r, at, &parts[i]));
-    }
-    if (keys->n > 0)
-        TL_TRY(tl_plan__conjunction(b, parts, keys->n, &condition));
-    return tl_bind__join(b, TL_PLAN_JOIN, TL_JOIN_LEFT, *input, right, condition, input);
-}
+/* ---- answers as columns ---- */
 
 static tl_status named_project(tl_binder *b, tl_plan *input, tl_expr **exprs, int32_t n, tl_plan **out)
 {
@@ -298,156 +257,253 @@ static tl_status aggregate_node(tl_binder *b, tl_plan *input, int32_t n_keys, co
     return TL_OK;
 }
 
-/** Whether the subquery has a row for the row outside (EXISTS, or IN without its NULLs): a BOOLEAN over *input, which gets columns for it. */
-static tl_status exists_column(tl_binder *b, tl_plan *right, const equal_keys *keys, const tl_ast *at, tl_plan **input, tl_expr **out)
+tl_status tl_bind__or_zero(tl_binder *b, tl_expr *e, const tl_ast *at, tl_expr **out)
 {
-    int32_t column;
-    if (keys->n == 0) { /* one row with the number of rows */
-        tl_agg_call *count = tl_arena_calloc(b->arena, 1, sizeof *count);
-        BIND_ALLOC(b, count);
-        *count = (tl_agg_call){.kind = TL_AGG_COUNT, .filter = -1};
-        TL_TRY(tl_bind__simple_type(b, TL_BIGINT, false, 0, 0, &count->type));
-        TL_TRY(aggregate_node(b, right, 0, count, 1, &right));
-        column = (*input)->type->n_fields;
-        TL_TRY(join_by_keys(b, keys, at, right, input));
-        tl_expr *zero, *n;
+    tl_expr **args = tl_arena_alloc(b->arena, 3 * sizeof *args);
+    BIND_ALLOC(b, args);
+    TL_TRY(tl_bind__function(b, "IS NULL", &e, 1, at, &args[0]));
+    TL_TRY(tl_bind__int_literal(b, 0, at, &args[1]));
+    TL_TRY(tl_bind__coerce(b, args[1], e->type, &args[1]));
+    args[2] = e;
+    return tl_bind__case(b, args, 3, at, out);
+}
+
+/**
+ * Aggregates of the rows that a subquery (`plan`) gives for each row of *input, which gets columns for them: results[i] is what call i
+ * (over plan's columns) gives, also where there are no rows.
+ */
+static tl_status aggregates_of(tl_binder *b, tl_plan *plan, const tl_agg_call *calls, int32_t n_calls, const tl_ast *at, tl_plan **input, tl_expr **results)
+{
+    tl_unnested u;
+    TL_TRY(tl_bind__unnest(b, plan, *input, /* empty_groups= */ true, at, &u));
+    tl_agg_call *shifted = tl_arena_alloc(b->arena, (size_t)(n_calls + 1) * sizeof *shifted);
+    BIND_ALLOC(b, shifted);
+    for (int32_t i = 0; i < n_calls; i++) {
+        shifted[i] = calls[i];
+        for (int32_t k = 0; k < calls[i].n_args; k++)
+            shifted[i].args[k] += u.n_keys;
+        shifted[i].filter += calls[i].filter >= 0 ? u.n_keys : 0;
+    }
+    TL_TRY(aggregate_node(b, u.plan, u.n_keys, shifted, n_calls, &u.plan));
+    int32_t first = (*input)->type->n_fields + u.n_keys;
+    tl_expr *condition;
+    TL_TRY(tl_bind__unnested_condition(b, &u, (*input)->type->n_fields, NULL, 0, at, &condition));
+    TL_TRY(tl_bind__join(b, TL_PLAN_JOIN, TL_JOIN_LEFT, *input, u.plan, condition, input));
+    for (int32_t i = 0; i < n_calls; i++) {
+        TL_TRY(tl_bind__column(b, first + i, (*input)->type->fields[first + i].type, at, &results[i]));
+        if (calls[i].kind == TL_AGG_COUNT)
+            TL_TRY(tl_bind__or_zero(b, results[i], at, &results[i]));
+    }
+    return TL_OK;
+}
+
+/** COUNT of rows (column < 0), or COUNT, MIN or MAX of a column. */
+static tl_status simple_call(tl_binder *b, tl_agg_kind kind, const tl_type *row, int32_t column, tl_agg_call *out)
+{
+    *out = (tl_agg_call){.kind = kind, .args = {column}, .n_args = column >= 0, .filter = -1};
+    return kind == TL_AGG_COUNT ? tl_bind__simple_type(b, TL_BIGINT, false, 0, 0, &out->type) : tl_bind__nullable(b, row->fields[column].type, true, &out->type);
+}
+
+/**
+ * Whether the subquery has a row for the row outside (for IN: one that is equal to `values`, n of them): a BOOLEAN over *input, which
+ * gets columns for it.
+ */
+static tl_status exists_column(tl_binder *b, tl_plan *plan, tl_expr *const *values, int32_t n, const tl_ast *at, tl_plan **input, tl_expr **out)
+{
+    tl_unnested u;
+    TL_TRY(tl_bind__unnest(b, plan, *input, /* empty_groups= */ true, at, &u));
+    int32_t n_keys = u.n_keys + n, n_outside = (*input)->type->n_fields;
+    if (n_keys == 0) { /* one row with the number of rows */
+        tl_agg_call count;
+        tl_expr *zero, *rows;
+        TL_TRY(simple_call(b, TL_AGG_COUNT, NULL, -1, &count));
+        TL_TRY(aggregates_of(b, u.plan, &count, 1, at, input, &rows));
         TL_TRY(tl_bind__int_literal(b, 0, at, &zero));
-        TL_TRY(tl_bind__column(b, column, (*input)->type->fields[column].type, at, &n));
-        TL_TRY(tl_bind__compare(b, ">", n, zero, at, out));
+        TL_TRY(tl_bind__compare(b, ">", rows, zero, at, out));
         return tl_bind__function(b, "IS TRUE", out, 1, at, out);
     }
-    TL_TRY(named_project(b, right, keys->inner, keys->n, &right));
-    TL_TRY(tl_bind__distinct(b, right, &right));
-    tl_expr **exprs = tl_arena_alloc(b->arena, (size_t)(keys->n + 1) * sizeof *exprs);
+    tl_expr **exprs = tl_arena_alloc(b->arena, (size_t)(n_keys + 1) * sizeof *exprs), *condition;
+    tl_expr **equal = tl_arena_alloc(b->arena, (size_t)(n + 1) * sizeof *equal);
     BIND_ALLOC(b, exprs);
-    for (int32_t i = 0; i < keys->n; i++)
-        TL_TRY(tl_bind__column(b, i, right->type->fields[i].type, at, &exprs[i]));
-    TL_TRY(tl_bind__bool_literal(b, true, at, &exprs[keys->n]));
-    TL_TRY(named_project(b, right, exprs, keys->n + 1, &right));
-    column = (*input)->type->n_fields + keys->n;
-    TL_TRY(join_by_keys(b, keys, at, right, input));
-    TL_TRY(tl_bind__column(b, column, (*input)->type->fields[column].type, at, out));
+    BIND_ALLOC(b, equal);
+    for (int32_t i = 0; i < n_keys; i++)
+        TL_TRY(tl_bind__column(b, i, u.plan->type->fields[i].type, at, &exprs[i]));
+    TL_TRY(named_project(b, u.plan, exprs, n_keys, &u.plan));
+    TL_TRY(tl_bind__distinct(b, u.plan, &u.plan));
+    tl_expr **marked = tl_arena_alloc(b->arena, (size_t)(n_keys + 1) * sizeof *marked);
+    BIND_ALLOC(b, marked);
+    memcpy(marked, exprs, (size_t)n_keys * sizeof *marked);
+    TL_TRY(tl_bind__bool_literal(b, true, at, &marked[n_keys]));
+    TL_TRY(named_project(b, u.plan, marked, n_keys + 1, &u.plan));
+    for (int32_t i = 0; i < n; i++) {
+        tl_expr *value;
+        TL_TRY(tl_bind__column(b, n_outside + u.n_keys + i, u.plan->type->fields[u.n_keys + i].type, at, &value));
+        TL_TRY(tl_bind__compare(b, "=", values[i], value, at, &equal[i]));
+    }
+    TL_TRY(tl_bind__unnested_condition(b, &u, n_outside, equal, n, at, &condition));
+    TL_TRY(tl_bind__join(b, TL_PLAN_JOIN, TL_JOIN_LEFT, *input, u.plan, condition, input));
+    TL_TRY(tl_bind__column(b, n_outside + n_keys, (*input)->type->fields[n_outside + n_keys].type, at, out));
     return tl_bind__function(b, "IS NOT NULL", out, 1, at, out);
 }
 
-/** A copy of an IN's subquery for the questions about NULLs: is there a row at all, is there one whose value is NULL. */
-static tl_status null_question(tl_binder *b, const tl_expr *e, bool of_nulls, tl_plan **input, tl_expr **out)
+/** CASE of TRUE where `found`, NULL where `unknown` (NULL: nowhere), else FALSE. */
+static tl_status three_valued(tl_binder *b, tl_expr *found, tl_expr *unknown, const tl_ast *at, tl_expr **out)
+{
+    *out = found;
+    if (unknown == NULL)
+        return TL_OK;
+    tl_expr **args = tl_arena_alloc(b->arena, 5 * sizeof *args);
+    const tl_type *boolean;
+    BIND_ALLOC(b, args);
+    TL_TRY(tl_bind__simple_type(b, TL_BOOLEAN, true, 0, 0, &boolean));
+    args[0] = found;
+    TL_TRY(tl_bind__bool_literal(b, true, at, &args[1]));
+    args[2] = unknown;
+    TL_TRY(tl_bind__null(b, boolean, at, &args[3]));
+    TL_TRY(tl_bind__bool_literal(b, false, at, &args[4]));
+    return tl_bind__case(b, args, 5, at, out);
+}
+
+static tl_status either(tl_binder *b, tl_expr_kind kind, tl_expr *l, tl_expr *r, const tl_ast *at, tl_expr **out)
+{
+    tl_expr **both = tl_arena_alloc(b->arena, 2 * sizeof *both);
+    BIND_ALLOC(b, both);
+    both[0] = l;
+    both[1] = r;
+    return tl_bind__logic(b, kind, both, 2, at, out);
+}
+
+/** An expression over the plan outside, as a query inside sees it. */
+static tl_status seen_from_inside(tl_binder *b, const tl_expr *e, tl_expr **out)
+{
+    tl_expr *copy = tl_arena_alloc(b->arena, sizeof *copy);
+    tl_expr **args = tl_arena_alloc(b->arena, (size_t)(e->n_args + 1) * sizeof *args);
+    BIND_ALLOC(b, copy);
+    BIND_ALLOC(b, args);
+    *copy = *e;
+    copy->args = args;
+    if (e->kind == TL_EXPR_COLUMN || e->kind == TL_EXPR_OUTER) {
+        copy->kind = TL_EXPR_OUTER;
+        copy->level++;
+    }
+    for (int32_t i = 0; i < e->n_args; i++)
+        TL_TRY(seen_from_inside(b, e->args[i], &args[i]));
+    *out = copy;
+    return TL_OK;
+}
+
+/** Rows of an IN's subquery whose comparison with the row on the left is neither TRUE nor FALSE: whether there are some. */
+static tl_status unknown_column(tl_binder *b, const tl_expr *e, tl_plan **input, tl_expr **out)
 {
     tl_plan *plan;
-    decorrelated d;
-    equal_keys keys;
-    TL_TRY(bind_inner(b, e->ast->kid[1], e->ast, &plan));
-    TL_TRY(decorrelate(b, plan, &d));
-    TL_TRY(find_keys(b, &d, e, 0, &keys));
-    if (of_nulls) {
-        tl_expr *is_null;
-        TL_TRY(tl_bind__function(b, "IS NULL", &d.values[0], 1, e->ast, &is_null));
-        TL_TRY(tl_bind__filter(b, d.plan, is_null, &d.plan));
+    tl_expr **equal = tl_arena_alloc(b->arena, (size_t)(e->n_args + 1) * sizeof *equal), *all;
+    BIND_ALLOC(b, equal);
+    for (int32_t i = 0; i < e->n_args; i++) {
+        tl_expr *left, *right;
+        TL_TRY(seen_from_inside(b, e->args[i], &left));
+        TL_TRY(tl_bind__column(b, i, e->plan->type->fields[i].type, e->ast, &right));
+        TL_TRY(tl_bind__compare(b, "=", left, right, e->ast, &equal[i]));
     }
-    return exists_column(b, d.plan, &keys, e->ast, input, out);
+    TL_TRY(tl_plan__conjunction(b, equal, e->n_args, &all));
+    TL_TRY(tl_bind__function(b, "IS NULL", &all, 1, e->ast, &all));
+    TL_TRY(tl_bind__filter(b, (tl_plan *)(uintptr_t)e->plan, all, &plan));
+    return exists_column(b, plan, NULL, 0, e->ast, input, out);
 }
 
-/** IN: TRUE where a value is equal; else NULL where the left side or a value is NULL and there are rows; else FALSE. */
-static tl_status with_nulls(tl_binder *b, const tl_expr *e, tl_expr *found, tl_plan **input, tl_expr **out)
+/** x IN (…) of one column: NULL where x is NULL and there are rows, or where a value is NULL; cheaper than comparing them all. */
+static tl_status unknown_value(tl_binder *b, const tl_expr *e, tl_plan **input, tl_expr **out)
 {
-    tl_expr **args = tl_arena_alloc(b->arena, 7 * sizeof *args), *unknown[2];
-    BIND_ALLOC(b, args);
-    int32_t n = 0;
-    const tl_type *boolean;
-    bool value_null = e->plan->type->fields[0].type->nullable;
-    *out = found;
-    if (!e->args[0]->type->nullable && !value_null)
-        return TL_OK;
-    if (e->n_args > 1)
-        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, e->ast, "in streaming mode (a, b) IN (SELECT …) with columns that may be NULL is a condition of WHERE by itself, or not there");
-    TL_TRY(tl_bind__simple_type(b, TL_BOOLEAN, true, 0, 0, &boolean));
-    args[n++] = found;
-    TL_TRY(tl_bind__bool_literal(b, true, e->ast, &args[n++]));
-    if (e->args[0]->type->nullable) {
-        TL_TRY(tl_bind__function(b, "IS NULL", &e->args[0], 1, e->ast, &unknown[0]));
-        TL_TRY(null_question(b, e, false, input, &unknown[1]));
-        tl_expr **both = tl_arena_alloc(b->arena, sizeof unknown);
-        BIND_ALLOC(b, both);
-        memcpy(both, unknown, sizeof unknown);
-        TL_TRY(tl_bind__logic(b, TL_EXPR_AND, both, 2, e->ast, &args[n++]));
-        TL_TRY(tl_bind__null(b, boolean, e->ast, &args[n++]));
-    }
-    if (value_null) {
-        TL_TRY(null_question(b, e, true, input, &args[n++]));
-        TL_TRY(tl_bind__null(b, boolean, e->ast, &args[n++]));
-    }
-    TL_TRY(tl_bind__bool_literal(b, false, e->ast, &args[n++]));
-    return tl_bind__case(b, args, n, e->ast, out);
+    tl_agg_call calls[2];
+    tl_expr *counts[2], *zero, *is_null, *rows, *nulls;
+    TL_TRY(simple_call(b, TL_AGG_COUNT, NULL, -1, &calls[0]));
+    TL_TRY(simple_call(b, TL_AGG_COUNT, e->plan->type, 0, &calls[1]));
+    TL_TRY(aggregates_of(b, (tl_plan *)(uintptr_t)e->plan, calls, 2, e->ast, input, counts));
+    TL_TRY(tl_bind__int_literal(b, 0, e->ast, &zero));
+    TL_TRY(tl_bind__function(b, "IS NULL", &e->args[0], 1, e->ast, &is_null));
+    TL_TRY(tl_bind__compare(b, ">", counts[0], zero, e->ast, &rows));
+    TL_TRY(either(b, TL_EXPR_AND, is_null, rows, e->ast, &rows));
+    TL_TRY(tl_bind__compare(b, ">", counts[0], counts[1], e->ast, &nulls));
+    return either(b, TL_EXPR_OR, rows, nulls, e->ast, out);
 }
 
+/** EXISTS; IN: TRUE where a value is equal, else NULL where a comparison is, else FALSE. */
 static tl_status lower_mark(tl_binder *b, const tl_expr *e, tl_plan **input, tl_expr **out)
 {
-    decorrelated d;
-    equal_keys keys;
-    TL_TRY(decorrelate(b, (tl_plan *)(uintptr_t)e->plan, &d));
-    if (tl_plan__looks_outside(d.plan))
-        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, e->ast, "a subquery that looks outside in more than its WHERE is not there in streaming mode");
-    TL_TRY(find_keys(b, &d, e, e->n_args, &keys));
-    for (int32_t i = 0; i < e->n_args; i++) {
-        if (expr_looks_outside(d.values[i]))
-            return no_equality(b, e);
-        keys.inner[keys.n] = d.values[i];
-        keys.outer[keys.n++] = e->args[i];
-    }
-    TL_TRY(exists_column(b, d.plan, &keys, e->ast, input, out));
-    return e->subquery == TL_SUBQUERY_IN ? with_nulls(b, e, *out, input, out) : TL_OK;
+    bool nullable = false;
+    tl_expr *found, *unknown = NULL;
+    for (int32_t i = 0; i < e->n_args; i++)
+        nullable = nullable || e->args[i]->type->nullable || e->plan->type->fields[i].type->nullable;
+    TL_TRY(exists_column(b, (tl_plan *)(uintptr_t)e->plan, e->args, e->n_args, e->ast, input, &found));
+    if (nullable)
+        TL_TRY(e->n_args == 1 ? unknown_value(b, e, input, &unknown) : unknown_column(b, e, input, &unknown));
+    return three_valued(b, found, unknown, e->ast, out);
 }
 
-/** The grouped form of a scalar subquery that looks outside: its calls for each key, 0 for a COUNT of no rows. */
+/** x op ANY (…) by the least and the greatest value: whether one makes it TRUE. */
+static tl_status any_by_bounds(tl_binder *b, const char *op, tl_expr *x, tl_expr *least, tl_expr *greatest, const tl_ast *at, tl_expr **out)
+{
+    if (op[0] == '<' && op[1] == '>') {
+        tl_expr *l, *r;
+        TL_TRY(tl_bind__compare(b, "<>", x, least, at, &l));
+        TL_TRY(tl_bind__compare(b, "<>", x, greatest, at, &r));
+        return either(b, TL_EXPR_OR, l, r, at, out);
+    }
+    return tl_bind__compare(b, op, x, op[0] == '>' ? least : greatest, at, out);
+}
+
+/** x op ANY (SELECT …). x op ALL is NOT (x op' ANY), op' the opposite of op. */
+static tl_status lower_quantified(tl_binder *b, const tl_expr *e, tl_plan **input, tl_expr **out)
+{
+    static const char *const opposite[][2] = {{"=", "<>"}, {"<>", "="}, {"<", ">="}, {">=", "<"}, {">", "<="}, {"<=", ">"}};
+    bool all = e->subquery == TL_SUBQUERY_ALL;
+    const char *op = e->compare;
+    for (size_t i = 0; all && i < TL_ARRAY_LEN(opposite); i++)
+        if (strcmp(opposite[i][0], e->compare) == 0)
+            op = opposite[i][1];
+    if (strcmp(op, "=") == 0) {
+        TL_TRY(lower_mark(b, e, input, out));
+    } else {
+        if (e->n_args != 1)
+            return BIND_ERROR(b, e->ast, "rows are compared with ANY and ALL by = and <> alone: compare one column");
+        tl_agg_call calls[4];
+        tl_expr *results[4], *zero, *found, *is_null, *rows, *nulls, *unknown;
+        const tl_type *row = e->plan->type;
+        TL_TRY(simple_call(b, TL_AGG_COUNT, NULL, -1, &calls[0]));
+        TL_TRY(simple_call(b, TL_AGG_COUNT, row, 0, &calls[1]));
+        TL_TRY(simple_call(b, TL_AGG_MIN, row, 0, &calls[2]));
+        TL_TRY(simple_call(b, TL_AGG_MAX, row, 0, &calls[3]));
+        TL_TRY(aggregates_of(b, (tl_plan *)(uintptr_t)e->plan, calls, 4, e->ast, input, results));
+        TL_TRY(any_by_bounds(b, op, e->args[0], results[2], results[3], e->ast, &found));
+        TL_TRY(tl_bind__function(b, "IS TRUE", &found, 1, e->ast, &found));
+        TL_TRY(tl_bind__int_literal(b, 0, e->ast, &zero));
+        TL_TRY(tl_bind__function(b, "IS NULL", &e->args[0], 1, e->ast, &is_null));
+        TL_TRY(tl_bind__compare(b, ">", results[0], zero, e->ast, &rows));
+        TL_TRY(either(b, TL_EXPR_AND, is_null, rows, e->ast, &rows));
+        TL_TRY(tl_bind__compare(b, ">", results[0], results[1], e->ast, &nulls));
+        TL_TRY(either(b, TL_EXPR_OR, rows, nulls, e->ast, &unknown));
+        TL_TRY(three_valued(b, found, unknown, e->ast, out));
+    }
+    return all ? tl_bind__function(b, "NOT", out, 1, e->ast, out) : TL_OK;
+}
+
+/** A scalar subquery that looks outside: its calls for each row outside, 0 for a COUNT of no rows. */
 static tl_status lower_correlated(tl_binder *b, const tl_expr *e, tl_plan **input, tl_expr **out)
 {
     tl_plan *aggregate = (tl_plan *)(uintptr_t)e->plan;
     tl_expr *value;
-    decorrelated d;
-    equal_keys keys;
     if (!gives_one_row(aggregate))
         TL_TRY(single_value(b, aggregate, &aggregate));
     TL_TRY(tl_bind__column(b, 0, aggregate->type->fields[0].type, e->ast, &value));
     for (; aggregate->kind == TL_PLAN_PROJECT; aggregate = aggregate->inputs[0])
         TL_TRY(tl_expr__substitute(b, value, aggregate->exprs, &value));
-    TL_TRY(decorrelate(b, aggregate->inputs[0], &d));
-    if (tl_plan__looks_outside(d.plan) || aggregate->grouping_sets != NULL)
-        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, e->ast, "a scalar subquery that looks outside in more than its WHERE is not there in streaming mode: write it as a join");
-    int32_t n_values = aggregate->inputs[0]->type->n_fields;
-    TL_TRY(find_keys(b, &d, e, n_values, &keys));
-    for (int32_t i = 0; i < n_values; i++) {
-        if (expr_looks_outside(d.values[i]))
-            return no_equality(b, e);
-        keys.inner[keys.n + i] = d.values[i];
-    }
-    tl_agg_call *calls = tl_arena_alloc(b->arena, (size_t)(aggregate->n_calls + 1) * sizeof *calls);
-    BIND_ALLOC(b, calls);
-    for (int32_t i = 0; i < aggregate->n_calls; i++) {
-        calls[i] = aggregate->calls[i];
-        for (int32_t k = 0; k < calls[i].n_args; k++)
-            calls[i].args[k] += keys.n;
-        calls[i].filter += calls[i].filter >= 0 ? keys.n : 0;
-    }
-    tl_plan *right;
-    TL_TRY(named_project(b, d.plan, keys.inner, keys.n + n_values, &right));
-    TL_TRY(aggregate_node(b, right, keys.n, calls, aggregate->n_calls, &right));
+    if (aggregate->grouping_sets != NULL)
+        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, e->ast, "a scalar subquery over GROUPING SETS that looks outside is not there: write it as a join");
     int32_t n_outer = (*input)->type->n_fields, n_calls = aggregate->n_calls;
-    TL_TRY(join_by_keys(b, &keys, e->ast, right, input));
     tl_expr **map = tl_arena_alloc(b->arena, (size_t)(n_outer + n_calls + 1) * sizeof *map);
     BIND_ALLOC(b, map);
-    for (int32_t i = 0; i < n_outer + n_calls; i++) {
-        int32_t column = i < n_outer ? i : i + keys.n;
-        TL_TRY(tl_bind__column(b, column, (*input)->type->fields[column].type, e->ast, &map[i]));
-        if (i >= n_outer && calls[i - n_outer].kind == TL_AGG_COUNT) {
-            tl_expr **args = tl_arena_alloc(b->arena, 3 * sizeof *args);
-            BIND_ALLOC(b, args);
-            args[2] = map[i];
-            TL_TRY(tl_bind__function(b, "IS NULL", &map[i], 1, e->ast, &args[0]));
-            TL_TRY(tl_bind__int_literal(b, 0, e->ast, &args[1]));
-            TL_TRY(tl_bind__coerce(b, args[1], map[i]->type, &args[1]));
-            TL_TRY(tl_bind__case(b, args, 3, e->ast, &map[i]));
-        }
-    }
+    TL_TRY(aggregates_of(b, aggregate->inputs[0], aggregate->calls, n_calls, e->ast, input, map + n_outer));
+    for (int32_t i = 0; i < n_outer; i++)
+        TL_TRY(tl_bind__column(b, i, (*input)->type->fields[i].type, e->ast, &map[i]));
     TL_TRY(side_by_side(b, value, n_outer, &value));
     return tl_expr__substitute(b, value, map, out);
 }
@@ -485,8 +541,9 @@ static bool lower_one(tl_expr *e, void *ctx)
     case TL_SUBQUERY_IN:
         l->status = lower_mark(l->b, e, l->input, &column);
         break;
-    default:
-        l->status = TL_AST_ERROR(l->b->err, TL_E_UNSUPPORTED, e->ast, "ANY and ALL of a subquery are not there in streaming mode");
+    case TL_SUBQUERY_ANY:
+    case TL_SUBQUERY_ALL:
+        l->status = lower_quantified(l->b, e, l->input, &column);
         break;
     }
     if (l->status != TL_OK)
@@ -573,10 +630,11 @@ static tl_status unlowered(tl_binder *b, const tl_ast *ast, tl_expr **out)
 
 tl_status tl_bind__subquery(tl_binder *b, const tl_ast *ast, tl_expr **out)
 {
-    if (b->streaming && b->scalar_input == NULL)
+    if (b->joins_subqueries && b->scalar_input == NULL)
         return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, ast,
-                            "in streaming mode a subquery can stand in WHERE, HAVING, SELECT and FROM, but not in a condition of JOIN, GROUP BY or ORDER BY");
+                            "in streaming mode and inside LATERAL a subquery can stand in WHERE, HAVING, SELECT and FROM, but not in a condition of JOIN, "
+                            "GROUP BY or ORDER BY: put it into a query in FROM");
     TL_TRY(unlowered(b, ast, out));
     bool late = b->late_subqueries && !b->in_aggregate; /* what an aggregate takes in must be there before the groups */
-    return b->streaming && !late ? tl_bind__lower_subqueries(b, out, 1, b->scalar_input) : TL_OK;
+    return b->joins_subqueries && !late ? tl_bind__lower_subqueries(b, out, 1, b->scalar_input) : TL_OK;
 }

@@ -232,6 +232,29 @@ tl_status tl_bind__table(tl_binder *b, const tl_ast *name, const tl_options *hin
     return TL_OK;
 }
 
+tl_status tl_bind__table_again(tl_binder *b, const tl_sql_table *table, bool scanning, const tl_sql_table **out)
+{
+    *out = table;
+    if (table->kind != TL_SQL_TABLE_LAKE)
+        return TL_OK; /* it has no handle */
+    const tl_sql_catalog *catalog = tl_sql__catalog(b->session, table->catalog);
+    const tl_sql_path path = {.catalog = table->catalog, .db = table->db, .name = table->name};
+    const tl_ast at = {.kind = AST_NAME};
+    tl_sql_table *copy = tl_arena_alloc(b->arena, sizeof *copy);
+    BIND_ALLOC(b, copy);
+    if (catalog == NULL || catalog->lake == NULL)
+        return tl_error_set(b->err, TL_E_NOT_FOUND, "catalog '%s' is gone", table->catalog);
+    *copy = *table;
+    bool saved = b->scanning;
+    b->scanning = scanning;
+    tl_status status = table_of_lake(b, catalog, &path, table->options, &at, copy);
+    b->scanning = saved;
+    *out = copy;
+    if (status == TL_OK && !tl_type_equal(copy->row_type, table->row_type, /* with_nullable= */ true))
+        return tl_error_set(b->err, TL_E_CONFLICT, "table %s.%s.%s was altered just now: try again", table->catalog, table->db, table->name);
+    return status;
+}
+
 /* ---- scans ---- */
 
 static tl_status plain_scan(tl_binder *b, const tl_sql_table *table, tl_plan **out)

@@ -752,7 +752,7 @@ static tl_status emit_join_text(emitter *e, const tl_plan *plan, int32_t n_right
     for (int32_t i = 0; i < plan->n_keys; i++) {
         NOMEM(e, tl_buf_append_str(out, i > 0 ? " AND " : ""));
         TL_TRY(emit_column(e, in, plan->left_keys[i], out));
-        NOMEM(e, tl_buf_append_str(out, " = "));
+        NOMEM(e, tl_buf_append_str(out, plan->null_safe != NULL && plan->null_safe[i] ? " IS NOT DISTINCT FROM " : " = "));
         TL_TRY(emit_column(e, in, in->split + plan->right_keys[i], out));
     }
     if (plan->condition != NULL) {

@@ -154,7 +154,7 @@ static tl_status put_keys(tl_buf *out, const tl_plan *p, const tl_type *left, co
     for (int32_t i = 0; i < p->n_keys; i++) {
         TL_TRY(put(out, i > 0 ? " and " : ""));
         TL_TRY(put_column(out, p->left_keys[i], left));
-        TL_TRY(put(out, " = "));
+        TL_TRY(put(out, p->null_safe != NULL && p->null_safe[i] ? " IS NOT DISTINCT FROM " : " = "));
         TL_TRY(put_column(out, p->right_keys[i], right));
     }
     return TL_OK;

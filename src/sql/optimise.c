@@ -114,7 +114,7 @@ static tl_status push_join(tl_binder *b, tl_plan *plan, conjunct_list list, tl_p
             tl_expr *l, *r;
             TL_TRY(tl_bind__column(b, plan->left_keys[k], left->type->fields[plan->left_keys[k]].type, NULL, &l));
             TL_TRY(tl_bind__column(b, n_left + plan->right_keys[k], right->type->fields[plan->right_keys[k]].type, NULL, &r));
-            TL_TRY(tl_bind__compare(b, "=", l, r, NULL, &on.items[on.n++]));
+            TL_TRY(tl_bind__compare(b, plan->null_safe != NULL && plan->null_safe[k] ? "IS NOT DISTINCT FROM" : "=", l, r, NULL, &on.items[on.n++]));
         }
         tl_expr *all;
         TL_TRY(tl_plan__conjunction(b, on.items, on.n, &all));

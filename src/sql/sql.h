@@ -243,11 +243,12 @@ struct tl_plan {
     tl_expr *condition;
     int32_t rowtime; /* WATERMARK: the column that it belongs to; WINDOW: time column of the input; TEMPORAL_JOIN: of the left */
 
-    /* JOIN, LOOKUP_JOIN, TEMPORAL_JOIN: left_keys[i] = right_keys[i]. Output: left then right columns (SEMI, ANTI: left) */
+    /* JOIN, LOOKUP_JOIN, TEMPORAL_JOIN: left_keys[i] = right_keys[i] (see null_safe). Output: left then right columns (SEMI, ANTI: left) */
     tl_join_kind join;
     const int32_t *left_keys;
     const int32_t *right_keys;
     int32_t n_keys;
+    const bool *null_safe; /* JOIN: by key: IS NOT DISTINCT FROM instead of =; NULL: none is */
 
     /*
      * LOOKUP_JOIN: inputs[0] is the left. The dimension is `table`, of which `columns` (n_columns) are wanted; right_keys are

@@ -122,7 +122,8 @@ void tl_sql__binder_init(tl_binder *b, tl_sql_session *session, tl_sql_stmt_impl
                      .err = err,
                      .catalog = session->current_catalog,
                      .db = session->current_db,
-                     .streaming = stmt->pub.streaming};
+                     .streaming = stmt->pub.streaming,
+                     .joins_subqueries = stmt->pub.streaming};
 }
 
 tl_status tl_sql_prepare(tl_sql_session *session, const char *text, int32_t line, tl_sql_stmt **out, tl_error *err)

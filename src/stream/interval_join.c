@@ -165,7 +165,7 @@ static tl_status find_meetings(interval_op *j, meeting *m, int side, const tl_ba
         m->keys[i] = tl_partition_of(&j->keys, keys, i, sizeof(key_state));
         if (m->keys[i] == NULL)
             return tl_nomem(err, "join");
-        if (tl_col_is_null(time, i) || tl_stream__has_null(batch, columns, j->plan->n_keys, i))
+        if (tl_col_is_null(time, i) || tl_stream__null_key(j->plan, batch, columns, i))
             continue;
         if (meet(j, m, side, (tl_rowref){chunk, (uint32_t)i}, &m->keys[i]->sides[1 - side], tl_col_i64(time, i)) != TL_OK)
             return tl_nomem(err, "join");

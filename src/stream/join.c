@@ -105,7 +105,8 @@ static void candidates_deinit(candidates *c)
     tl_free(c->starts);
 }
 
-static tl_status find_candidates(const side *mine, const side *other, const tl_batch *batch, const tl_keys *keys, candidates *out, tl_error *err)
+static tl_status find_candidates(const tl_plan *plan, const side *mine, const side *other, const tl_batch *batch, const tl_keys *keys, candidates *out,
+                                 tl_error *err)
 {
     out->starts = tl_calloc((size_t)batch->n_rows + 1, sizeof *out->starts);
     if (out->starts == NULL)
@@ -113,7 +114,7 @@ static tl_status find_candidates(const side *mine, const side *other, const tl_b
     for (int64_t i = 0; i < batch->n_rows; i++) {
         out->starts[i] = out->n;
         const struct tl_row_entry *entry = NULL;
-        bool null_key = tl_stream__has_null(batch, mine->rows.key_columns, mine->rows.n_keys, i);
+        bool null_key = tl_stream__null_key(plan, batch, mine->rows.key_columns, i);
         while (!null_key && tl_row_store_next(&other->rows, keys, i, &entry)) {
             if (tl_array_fit(&out->entries, sizeof *out->entries, out->n, &out->cap, 1024) != TL_OK)
                 return tl_nomem(err, "join");
@@ -259,7 +260,7 @@ static tl_status join_batch(join_op *j, int s, const tl_batch *batch, tl_batch *
     if (status == TL_OK)
         status = tl_row_store_keys(&me->rows, batch, &keys, err);
     if (status == TL_OK)
-        status = find_candidates(me, other, batch, keys, &c, err);
+        status = find_candidates(j->plan, me, other, batch, keys, &c, err);
     if (status == TL_OK)
         status = apply_condition(j, s, batch, &c, err);
     if (status == TL_OK)

@@ -77,10 +77,10 @@ tl_status tl_pairs_test(const tl_pairs *pairs, const tl_row_buffer *left, const 
     return TL_OK;
 }
 
-bool tl_stream__has_null(const tl_batch *batch, const int32_t *columns, int32_t n, int64_t row)
+bool tl_stream__null_key(const tl_plan *plan, const tl_batch *batch, const int32_t *columns, int64_t row)
 {
-    for (int32_t i = 0; i < n; i++)
-        if (tl_col_is_null(batch->cols[columns[i]], row))
+    for (int32_t i = 0; i < plan->n_keys; i++)
+        if (tl_col_is_null(batch->cols[columns[i]], row) && (plan->null_safe == NULL || !plan->null_safe[i]))
             return true;
     return false;
 }

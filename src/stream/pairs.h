@@ -27,8 +27,8 @@ void tl_pair_test_deinit(tl_pair_test *test);
 /** Which pairs pass: a byte each in *passes (tl_free). */
 tl_status tl_pairs_test(const tl_pairs *pairs, const tl_row_buffer *left, const tl_row_buffer *right, const tl_pair_test *test, uint8_t **passes,
                         tl_error *err);
-/** Whether one of the columns is NULL in a row: such a key is equal to none. */
-bool tl_stream__has_null(const tl_batch *batch, const int32_t *columns, int32_t n, int64_t row);
+/** Whether a key column of a join (`columns`: of this side) is NULL in a row, and not joined by IS NOT DISTINCT FROM: it is equal to none. */
+bool tl_stream__null_key(const tl_plan *plan, const tl_batch *batch, const int32_t *columns, int64_t row);
 /** As tl_stream__keys(), NOT NULL or not: both sides of a join must have keys of one form. */
 tl_status tl_stream__join_keys(const tl_batch *batch, const int32_t *columns, int32_t n, tl_keys **out, tl_error *err);
 

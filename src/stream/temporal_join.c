@@ -112,7 +112,7 @@ static tl_status add_batch(temporal_op *t, int side, const tl_batch *batch, tl_e
     for (int64_t k = 0; k < n; k++) {
         tl_rowref row = {chunk, (uint32_t)k};
         uint8_t kind = tl_batch_kind(batch, sel[k]);
-        bool null_key = tl_stream__has_null(batch, columns, t->plan->n_keys, sel[k]);
+        bool null_key = tl_stream__null_key(t->plan, batch, columns, sel[k]);
         key_state *key = null_key ? NULL : tl_partition_of(&t->keys, keys, sel[k], sizeof *key);
         tl_status status = null_key || key != NULL ? TL_OK : TL_E_NOMEM;
         if (status == TL_OK && side == 0)

@@ -108,7 +108,7 @@ static tl_status find_pairs(const window_join_op *j, const closing *left, const 
     tl_row_index index = {0};
     tl_status status = right->n > 0 && left->n > 0 ? tl_row_index_add(&index, right->keys, 0, NULL, err) : TL_OK;
     for (int64_t i = 0; i < left->n && right->n > 0 && status == TL_OK; i++) {
-        if (tl_stream__has_null(left->rows.chunks[0], j->plan->left_keys, j->plan->n_keys, i))
+        if (tl_stream__null_key(j->plan, left->rows.chunks[0], j->plan->left_keys, i))
             continue;
         const struct tl_row_entry *e = tl_row_index_first(&index, tl_row_index_hash(left->keys, i));
         for (; e != NULL && status == TL_OK; e = tl_row_index_next(&index, e))
