@@ -329,16 +329,11 @@ static tl_status serialize_splits(tidelake_table *table, const tl_splits *splits
     tl_status status = TL_OK;
     for (size_t i = 0; i < splits->n && status == TL_OK; i++) {
         const tl_split *split = &splits->items[i];
-        char *path = split->files.n == 0
-                         ? tl_strdup("")
-                         : tl_data_file_path(config, tl_bytes_view_of(split->partition), split->bucket, split->files.items[0]);
+        char *path = tl_bucket_dir(config, tl_bytes_view_of(split->partition), split->bucket);
         if (path == NULL) {
             status = tl_nomem(err, "path");
             break;
         }
-        char *slash = strrchr(path, '/');
-        if (slash != NULL)
-            *slash = '\0';
         status = tl_split_serialize(split, path, &pieces[i], err);
         tl_free(path);
     }

@@ -96,6 +96,16 @@ char *tl_data_file_path(const tl_lsm_config *config, tl_bytes_view partition, in
     return path;
 }
 
+char *tl_bucket_dir(const tl_lsm_config *config, tl_bytes_view partition, int32_t number)
+{
+    tl_lsm__bucket *bucket = NULL;
+    if (tl_lsm__bucket_create((tl_lsm_config *)config, partition, number, &bucket, /* err= */ NULL) != TL_OK)
+        return NULL;
+    char *dir = tl_strdup(bucket->dir);
+    tl_lsm__bucket_unref(bucket);
+    return dir;
+}
+
 char *tl_lsm__index_path(const tl_lsm__bucket *bucket, const char *name)
 {
     const tl_lsm_config *config = bucket->config;

@@ -77,27 +77,6 @@ static bool opt_is_true(const tl_options *options, const char *key)
 
 /* ---- features that are not there ---- */
 
-static tl_status unsupported(tl_error *err, const char *feature, const char *key)
-{
-    return tl_error_set(err, TL_E_UNSUPPORTED, "%s (option '%s') not supported yet", feature, key);
-}
-
-/* Without these the table cannot even be read rightly. */
-static tl_status refuse_features(const tl_options *options, tl_error *err)
-{
-    static const struct {
-        const char *key;
-        const char *feature;
-    } flags[] = {
-        {"chain-table.enabled", "chain tables are"},
-    };
-    for (size_t i = 0; i < TL_ARRAY_LEN(flags); i++) {
-        if (opt_is_true(options, flags[i].key))
-            return unsupported(err, flags[i].feature, flags[i].key);
-    }
-    return TL_OK;
-}
-
 static bool type_holds(const tl_type *type, tl_type_kind kind)
 {
     if (type->kind == kind)
@@ -173,6 +152,7 @@ static tl_status parse_buffer(tl_lsm_config *config, const tl_options *options, 
     for (size_t i = 0; i < TL_ARRAY_LEN(ignore_keys); i++)
         TL_TRY(opt_bool(options, ignore_keys[i], &config->ignore_delete, err));
     TL_TRY(opt_bool(options, "ignore-update-before", &config->ignore_update_before, err));
+    TL_TRY(opt_bool(options, "chain-table.enabled", &config->keep_deletes, err));
     config->bucket_append_ordered = true;
     TL_TRY(opt_bool(options, "bucket-append-ordered", &config->bucket_append_ordered, err));
     config->total_buckets = -1;
@@ -511,7 +491,6 @@ static tl_status check_formats(tl_lsm_config *config, tl_error *err)
 static tl_status parse_all(tl_lsm_config *config, tl_error *err)
 {
     const tl_options *options = &config->schema->options;
-    TL_TRY(refuse_features(options, err));
     TL_TRY(refuse_types(config->schema->row_type, err));
     TL_TRY(parse_schema(config, err));
     const char *feature = write_feature(options);
@@ -584,6 +563,7 @@ void tl_lsm_config_unref(tl_lsm_config *config)
     tl_free(config->key_idx);
     tl_free(config->partition_idx);
     tl_free(config->write_unsupported);
+    tl_free(config->anchors);
     tl_free(config->row_deduplicate_ignored);
     tl_free(config->compression);
     tl_free(config->data_prefix);

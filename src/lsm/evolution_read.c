@@ -75,7 +75,7 @@ tl_status tl_lsm__blob_column(tl_lsm_config *config, const tl_data_file *file, i
     *out = -1;
     if (file->n_write_cols != 1)
         return tl_error_set(err, TL_E_CORRUPT, "blob file '%s' does not tell the one column that it holds", file->name);
-    TL_TRY(tl_error_wrap(err, tl_lsm__file_schema_of(config, file->schema_id, &schema, err), "data file '%s'", file->name));
+    TL_TRY(tl_error_wrap(err, tl_lsm__file_schema_of(config, file, &schema, err), "data file '%s'", file->name));
     for (int32_t c = 0; c < tl_lsm__n_columns(config) && *out < 0; c++)
         *out = tl_data_file_holds(file, schema->columns[c].name, &hint) ? c : -1;
     return TL_OK;
@@ -114,7 +114,7 @@ static tl_status take_data_file(zip_reader *z, const tl_data_file *file, tl_erro
     const tl_lsm__file_schema *schema = NULL;
     part *p = NULL;
     int32_t hint = 0;
-    TL_TRY(tl_error_wrap(err, tl_lsm__file_schema_of(config, file->schema_id, &schema, err), "data file '%s'", file->name));
+    TL_TRY(tl_error_wrap(err, tl_lsm__file_schema_of(config, file, &schema, err), "data file '%s'", file->name));
     TL_TRY(make_part(z, /* blob_column= */ -1, &p, err));
     TL_TRY(tl_file_list_add(&p->files, file, err));
     for (int32_t i = 0; i < z->scan->n_columns; i++) {

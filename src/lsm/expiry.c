@@ -98,7 +98,7 @@ tl_status tl_lsm__file_has_expired(tl_lsm_config *config, const tl_data_file *fi
         return TL_OK;
     const tl_lsm__file_schema *schema = NULL;
     tl_column *least = NULL;
-    tl_status status = tl_lsm__file_schema_of(config, file->schema_id, &schema, err);
+    tl_status status = tl_lsm__file_schema_of(config, file, &schema, err);
     if (status == TL_OK) {
         const tl_type *row = schema->schema == NULL ? config->schema->row_type : schema->schema->row_type;
         status = least_time(config, file, row, &least, err);

@@ -142,7 +142,7 @@ static tl_status start_compaction(keyed_writer *w, const tl_lsm__pick *pick, boo
                               .rewrite_each = rewrite_each};
     atomic_init(&c->cancelled, false);
     /* Deletes may go when nothing older lies below the output, or what does is deleted there. */
-    c->drop_deletes = pick->output_level != 0 && (pick->output_level >= tl_lsm__levels_highest(&w->levels) || config_of(w)->deletion_vectors);
+    c->drop_deletes = !config_of(w)->keep_deletes && pick->output_level != 0 && (pick->output_level >= tl_lsm__levels_highest(&w->levels) || config_of(w)->deletion_vectors);
     tl_status status = rewrite_each ? add_worth_rewriting(w, &c->files, err) : files_of_runs(w, pick->n_runs, &c->files, err);
     for (int32_t level = pick->output_level + 1; level < w->levels.n_levels && config_of(w)->need_lookup && status == TL_OK;
          level++)

@@ -135,7 +135,7 @@ static bool has_more(const tl_type *file_row, const tl_type *row)
     return false;
 }
 
-static tl_status file_schema_create(const tl_lsm_config *config, int64_t schema_id, tl_lsm__file_schema **out, tl_error *err)
+static tl_status file_schema_create(const tl_lsm_config *config, int64_t schema_id, bool of_anchor, tl_lsm__file_schema **out, tl_error *err)
 {
     const tl_type *row = config->schema->row_type;
     tl_lsm__file_schema *mapped = tl_calloc(1, sizeof *mapped);
@@ -145,43 +145,46 @@ static tl_status file_schema_create(const tl_lsm_config *config, int64_t schema_
         goto out;
     }
     mapped->schema_id = schema_id;
+    mapped->of_anchor = of_anchor;
+    bool newer = !of_anchor && schema_id > config->schema->id; /* numbers of another branch say nothing about this one's */
     const tl_type *file_row = row;
-    if (schema_id != config->schema->id) {
-        TL_TRY_GOTO(tl_schema_read(config->fs, &config->paths, schema_id, &mapped->schema, err));
+    if (of_anchor || schema_id != config->schema->id) {
+        tl_paths paths = {.table = config->paths.table, .branch = of_anchor ? config->anchors : config->paths.branch};
+        TL_TRY_GOTO(tl_schema_read(config->fs, &paths, schema_id, &mapped->schema, err));
         file_row = mapped->schema->row_type;
-        mapped->newer = schema_id > config->schema->id && has_more(file_row, row);
+        mapped->newer = newer && has_more(file_row, row);
     }
     mapped->row_type = file_row;
     for (int32_t i = 0; i < row->n_fields; i++)
-        TL_TRY_GOTO(map_column(&row->fields[i], file_row, schema_id > config->schema->id && !config->old_schema, &mapped->columns[i], err));
+        TL_TRY_GOTO(map_column(&row->fields[i], file_row, newer && !config->old_schema, &mapped->columns[i], err));
     *out = TL_STEAL(mapped);
 out:
     file_schema_free(mapped, row->n_fields);
     return status;
 }
 
-static const tl_lsm__file_schema *find_schema(const tl_lsm__layout *layout, int64_t schema_id)
+static const tl_lsm__file_schema *find_schema(const tl_lsm__layout *layout, int64_t schema_id, bool of_anchor)
 {
     for (size_t i = 0; i < layout->n_schemas; i++) {
-        if (layout->schemas[i]->schema_id == schema_id)
+        if (layout->schemas[i]->schema_id == schema_id && layout->schemas[i]->of_anchor == of_anchor)
             return layout->schemas[i];
     }
     return NULL;
 }
 
-tl_status tl_lsm__file_schema_of(tl_lsm_config *config, int64_t schema_id, const tl_lsm__file_schema **out, tl_error *err)
+tl_status tl_lsm__file_schema_of(tl_lsm_config *config, const tl_data_file *file, const tl_lsm__file_schema **out, tl_error *err)
 {
     tl_lsm__layout *layout = config->layout;
     tl_status status = TL_OK;
     pthread_mutex_lock(&layout->lock);
-    const tl_lsm__file_schema *found = find_schema(layout, schema_id);
+    const tl_lsm__file_schema *found = find_schema(layout, file->schema_id, file->of_anchor);
     if (found == NULL) {
         tl_lsm__file_schema **grown = tl_realloc(layout->schemas, (layout->n_schemas + 1) * sizeof(layout->schemas[0]));
         if (grown == NULL) {
             status = tl_nomem(err, "file schema");
         } else {
             layout->schemas = grown;
-            status = file_schema_create(config, schema_id, &layout->schemas[layout->n_schemas], err);
+            status = file_schema_create(config, file->schema_id, file->of_anchor, &layout->schemas[layout->n_schemas], err);
             if (status == TL_OK)
                 found = layout->schemas[layout->n_schemas++];
         }
@@ -199,7 +202,7 @@ tl_status tl_lsm__newer_file(tl_lsm_config *config, tl_data_file *const *files, 
         const tl_lsm__file_schema *schema = NULL;
         if (files[i]->schema_id <= config->schema->id)
             continue;
-        TL_TRY(tl_error_wrap(err, tl_lsm__file_schema_of(config, files[i]->schema_id, &schema, err), "data file '%s'", files[i]->name));
+        TL_TRY(tl_error_wrap(err, tl_lsm__file_schema_of(config, files[i], &schema, err), "data file '%s'", files[i]->name));
         *out = schema->newer ? files[i] : NULL;
     }
     return TL_OK;

@@ -64,6 +64,8 @@ typedef struct tl_lsm_config {
                          level only (§13) */
     bool has_sequence_field;    /* sequence.field */
     bool old_schema;            /* set after creation: the schema is that of an older snapshot on purpose, newer values are cast to it */
+    char *anchors;              /* set after creation: the branch that a chain table's files with `of_anchor` have their schemas from; owned */
+    bool keep_deletes;          /* chain-table.enabled: compactions drop no row of kind -D, it may be of a row in another partition */
     bool unaware_bucket;        /* append table with bucket = -1 */
     bool blob_as_descriptor;    /* blob-as-descriptor: blobs are read as addresses of their bytes, and cannot be written */
     bool data_evolution;        /* data-evolution.enabled: files with the same row ids hold different columns (§11) */
@@ -245,6 +247,8 @@ tl_status tl_bucket_read(tl_lsm_config *config, tl_bytes_view partition, int32_t
  * files). */
 tl_status tl_files_read(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, tl_data_file *const *files,
                         size_t n_files, const tl_bucket_read_spec *spec, tl_reader **out, tl_error *err);
+/** Folder of a bucket's files that have no path of their own; tl_free. NULL if out of memory. */
+char *tl_bucket_dir(const tl_lsm_config *config, tl_bytes_view partition, int32_t bucket);
 /** Full path of an index file of the bucket without a path of its own; tl_free. NULL if out of memory. */
 char *tl_index_path(const tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, const char *name);
 /** Whether a local path lies in one of the folders of `data-file.external-paths`. */

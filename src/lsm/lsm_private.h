@@ -51,6 +51,7 @@ typedef struct tl_lsm__file_column {
 /** Where the columns of the table are in files of one schema, planned once. */
 typedef struct tl_lsm__file_schema {
     int64_t schema_id;
+    bool of_anchor;               /* a schema of the branch config->anchors */
     tl_table_schema *schema;      /* NULL: the table's own */
     bool newer;                   /* holds what today's columns cannot: rewriting its files would lose it */
     tl_lsm__file_column *columns; /* per column of today's row type */
@@ -59,8 +60,8 @@ typedef struct tl_lsm__file_schema {
 
 tl_status tl_lsm__layout_create(tl_lsm_config *config, tl_error *err);
 void tl_lsm__layout_free(tl_lsm__layout *layout, int32_t n_columns);
-/** Borrowed from the config. Thread-safe. */
-tl_status tl_lsm__file_schema_of(tl_lsm_config *config, int64_t schema_id, const tl_lsm__file_schema **out, tl_error *err);
+/** The schema that a file was written with. Borrowed from the config. Thread-safe. */
+tl_status tl_lsm__file_schema_of(tl_lsm_config *config, const tl_data_file *file, const tl_lsm__file_schema **out, tl_error *err);
 /** A file among these that a newer schema wrote, with columns or types that this config does not know; NULL: none. A writer that
  * began before ALTER TABLE must leave it to later ones. */
 tl_status tl_lsm__newer_file(tl_lsm_config *config, tl_data_file *const *files, size_t n, const tl_data_file **out, tl_error *err);

@@ -539,7 +539,7 @@ tl_status tl_lsm__file_open(tl_lsm__scan *scan, const tl_data_file *file, const 
     if (kept != NULL)
         return tl_lsm__kept_open(scan, kept, file->level, out, err);
     const tl_lsm__file_schema *schema = NULL;
-    TL_TRY(tl_error_wrap(err, tl_lsm__file_schema_of(scan->bucket->config, file->schema_id, &schema, err), "data file '%s'",
+    TL_TRY(tl_error_wrap(err, tl_lsm__file_schema_of(scan->bucket->config, file, &schema, err), "data file '%s'",
                          file->name));
     file_reader *r = tl_calloc(1, sizeof *r);
     if (r == NULL)

@@ -138,6 +138,7 @@ tl_status tl_data_file_dup(const tl_data_file *from, tl_data_file **out, tl_erro
     to->delete_rows = from->delete_rows;
     to->file_source = from->file_source;
     to->first_row_id = from->first_row_id;
+    to->of_anchor = from->of_anchor;
     if (!dup_str(from->name, &to->name) || !dup_bytes(from->min_key, &to->min_key) || !dup_bytes(from->max_key, &to->max_key) ||
         !dup_stats(&from->key_stats, &to->key_stats) || !dup_stats(&from->value_stats, &to->value_stats) ||
         !dup_strs(from->extra_files, from->n_extra_files, &to->extra_files, &to->n_extra_files) ||

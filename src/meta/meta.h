@@ -186,6 +186,7 @@ typedef struct tl_data_file {
     int64_t first_row_id; /* TL_ABSENT if none */
     char **write_cols;    /* n_write_cols < 0: null */
     int32_t n_write_cols;
+    bool of_anchor; /* no part of the entry: a chained split's file whose schema is one of the snapshot branch (tl_lsm_config.anchors) */
     int refs;    /* private: shared between entries, levels and splits */
     bool packed; /* private: strings, bytes and arrays lie in the same allocation as the struct */
 } tl_data_file;

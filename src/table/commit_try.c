@@ -5,7 +5,7 @@
  * A failure before publishing removes what the attempt wrote. A publish that failed in an unclear way leaves its files, since the
  * snapshot may be there: the next round finds out. Files of attempts that turn out not to have won are removed at the end.
  */
-#include "table/table_private.h"
+#include "table/chain.h"
 
 #include <strings.h>
 
@@ -40,6 +40,7 @@ typedef struct rounds {
     unclear_round *unclear;
     size_t n_unclear;
     tl_staged staged;    /* the snapshot file of this round under its temporary name */
+    tl_map overwritten;  /* partitions that this round's OVERWRITE changes, in chain tables */
 } rounds;
 
 static void rounds_deinit(rounds *r)
@@ -53,6 +54,7 @@ static void rounds_deinit(rounds *r)
     for (size_t i = 0; i < r->n_unclear; i++)
         tl_free(r->unclear[i].delta_list);
     tl_free(r->unclear);
+    tl_map_deinit(&r->overwritten);
     tl_staged_deinit(r->table->fs, &r->staged);
 }
 
@@ -654,6 +656,16 @@ static void remember(rounds *r, const tl_snapshot *snap, const tl_entries *delta
     tl_live_files__deinit(&live);
 }
 
+/* What an OVERWRITE changes in a branch of a chain table, which partitions of others may be read from. */
+static tl_status heed_chain(rounds *r, const tl_entries *delta, tl_error *err)
+{
+    if (r->attempt->kind != TL_COMMIT_OVERWRITE || tl_chain__role(r->table) == TL_CHAIN_NONE)
+        return TL_OK;
+    tl_map_deinit(&r->overwritten);
+    TL_TRY(partitions_of(delta, &(tl_index_entries){0}, &r->overwritten, err));
+    return tl_chain__check_overwrite(r->table, delta, err);
+}
+
 /* `*status` is set with OUTCOME_UNCLEAR; the return value only for what ends the commit. */
 static tl_status one_round(rounds *r, const tl_snapshot *latest, const tl_changes *changes, outcome *out, int64_t *id, tl_status *unclear,
                            tl_error *err)
@@ -663,6 +675,8 @@ static tl_status one_round(rounds *r, const tl_snapshot *latest, const tl_change
     tl_status status = tl_strict_mode__check(r->table, r->attempt->user, r->attempt->kind, latest == NULL ? 0 : latest->id, err);
     if (status == TL_OK)
         status = gather(r, latest, changes, &delta, err);
+    if (status == TL_OK)
+        status = heed_chain(r, &delta, err);
     if (status == TL_OK)
         status = prepare(r, latest, &delta, changes, &snap, err);
     if (status != TL_OK) {
@@ -783,6 +797,8 @@ tl_status tl_commit__try(const tl_attempt *attempt, const tl_changes *changes, i
         status = tl_table__manifest_writer(attempt->table, &r.writer, err);
     if (status == TL_OK)
         status = run(&r, changes, snapshot_id, retries, err);
+    if (status == TL_OK && r.overwritten.count > 0)
+        status = tl_chain__after_overwrite(attempt->table, attempt->user, &r.overwritten, err);
     rounds_deinit(&r);
     return status;
 }

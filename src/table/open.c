@@ -2,6 +2,7 @@
  * Opening a table: its name (`t`, `t$audit_log`, `t$branch_b$files`), its schema with dynamic options laid over, what it needs
  * that is not there, and the configuration of its buckets.
  */
+#include "table/chain.h"
 #include "table/format_table.h"
 
 #include <stdlib.h>
@@ -205,6 +206,11 @@ tl_status tl_table__check_writable(const tl_table *table, tl_error *err)
 {
     const tl_options *opts = &table->schema->options;
     char name[256];
+    if (tl_chain__role(table) == TL_CHAIN_UNFINISHED) /* the reference's commits fail then */
+        return tl_error_set(err, TL_E_INVALID,
+                            "table %s: a chain table is written when its options 'scan.fallback-snapshot-branch' and 'scan.fallback-delta-branch' name "
+                            "its branches, in the table and in both of them",
+                            tl_table__full_name(table, name));
     const char *format = tl_table__option_or_default(opts, "file.format");
     const char *compression = tl_table__option_or_default(opts, "file.compression");
     if (strcasecmp(format, "parquet") == 0 && strcasecmp(compression, "lz4") == 0)
@@ -394,6 +400,7 @@ void tl_table_free(tl_table *table)
     if (table == NULL)
         return;
     tl_table_free(table->other);
+    tl_table_free(table->anchors);
     tl_format_table__close(table->folder);
     tl_lsm_config_unref(table->config);
     for (size_t i = 0; i < table->n_schemas; i++)

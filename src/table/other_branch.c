@@ -2,7 +2,7 @@
  * Tables that read from two branches (`scan.fallback-branch`, `scan.primary-branch`): a partition that the first of the two has is
  * read from it, all others from the second. What is written goes to the table's own branch. Java: FallbackReadFileStoreTable.
  */
-#include "table/table_private.h"
+#include "table/chain.h"
 
 static const char *branch_name(const tl_table *table)
 {
@@ -11,8 +11,8 @@ static const char *branch_name(const tl_table *table)
 
 /* ---- opening ---- */
 
-/* The snapshot of the other branch at the time of the one that is asked for here; the first if it is younger. */
-static tl_status translate_snapshot(const tl_table *table, const tl_paths *other, tl_options *dynamic, tl_error *err)
+/* The snapshot of the other branch at the time of the one that is asked for in `paths`; the first if it is younger. */
+static tl_status translate_snapshot(const tl_table *table, const tl_paths *paths, const tl_paths *other, tl_options *dynamic, tl_error *err)
 {
     const char *text = tl_options_get(dynamic, "scan.snapshot-id");
     if (text == NULL)
@@ -22,7 +22,7 @@ static tl_status translate_snapshot(const tl_table *table, const tl_paths *other
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *mine = NULL;
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *theirs = NULL;
     TL_TRY(tl_table__option_int(dynamic, "scan.snapshot-id", 0, &id, err));
-    TL_TRY(tl_snapshot_read(table->fs, &table->paths, id, &mine, err));
+    TL_TRY(tl_snapshot_read(table->fs, paths, id, &mine, err));
     tl_status status = tl_table__at_or_before(table->fs, other, mine->time_ms, &theirs, err);
     if (status != TL_OK && status != TL_E_NOT_FOUND)
         return status;
@@ -30,7 +30,8 @@ static tl_status translate_snapshot(const tl_table *table, const tl_paths *other
     return tl_options_set(dynamic, "scan.snapshot-id", number) == TL_OK ? TL_OK : tl_nomem(err, "options");
 }
 
-static tl_status dynamic_options(const tl_table *table, const tl_paths *other, const tl_options *given, tl_options *out, tl_error *err)
+static tl_status dynamic_options(const tl_table *table, const tl_paths *mine, const tl_paths *other, const tl_options *given, tl_options *out,
+                                 tl_error *err)
 {
     if (given == NULL)
         return TL_OK;
@@ -40,12 +41,29 @@ static tl_status dynamic_options(const tl_table *table, const tl_paths *other, c
     tl_options_remove(out, "branch");
     tl_options_remove(out, "scan.fallback-branch");
     tl_options_remove(out, "scan.primary-branch");
-    return translate_snapshot(table, other, out, err);
+    return translate_snapshot(table, mine, other, out, err);
+}
+
+tl_status tl_table__open_branch(const tl_table *table, const char *branch, const tl_paths *mine, const tl_options *dynamic, tl_table **out,
+                                tl_error *err)
+{
+    tl_paths paths = {.table = table->path, .branch = strcmp(branch, "main") == 0 ? NULL : branch};
+    tl_options theirs = {0};
+    TL_CLEANUP(tl_freep) char *name = tl_strf("%s$branch_%s%s%s", table->name, branch, table->system == NULL ? "" : "$",
+                                              table->system == NULL ? "" : table->system->name);
+    tl_status status = name == NULL ? tl_nomem(err, "branch") : dynamic_options(table, mine, &paths, dynamic, &theirs, err);
+    if (status == TL_OK)
+        status = tl_table__open_one(table->catalog, table->db, name, &theirs, out, err);
+    tl_options_deinit(&theirs);
+    return tl_error_wrap(err, status, "branch '%s'", branch);
 }
 
 tl_status tl_table__open_other_branch(tl_table *table, const tl_options *dynamic, tl_error *err)
 {
     const tl_options *opts = &table->schema->options;
+    tl_chain_role role = tl_chain__role(table);
+    if (role != TL_CHAIN_NONE) /* the other options are not looked at then, as in the reference */
+        return role == TL_CHAIN_READER ? tl_chain__open(table, dynamic, err) : TL_OK;
     const char *fallback = tl_options_get(opts, "scan.fallback-branch"), *primary = tl_options_get(opts, "scan.primary-branch");
     bool first = fallback == NULL || *fallback == '\0';
     const char *branch = first ? primary : fallback;
@@ -57,14 +75,7 @@ tl_status tl_table__open_other_branch(tl_table *table, const tl_options *dynamic
     if (status == TL_E_NOT_FOUND)
         return TL_OK; /* the reference goes on without it, too */
     TL_TRY(status);
-    tl_options theirs = {0};
-    TL_CLEANUP(tl_freep) char *name = tl_strf("%s$branch_%s%s%s", table->name, branch, table->system == NULL ? "" : "$",
-                                              table->system == NULL ? "" : table->system->name);
-    status = name == NULL ? tl_nomem(err, "branch") : dynamic_options(table, &paths, dynamic, &theirs, err);
-    if (status == TL_OK)
-        status = tl_table__open_one(table->catalog, table->db, name, &theirs, &table->other, err);
-    tl_options_deinit(&theirs);
-    TL_TRY(tl_error_wrap(err, status, "branch '%s'", branch));
+    TL_TRY(tl_table__open_branch(table, branch, &table->paths, dynamic, &table->other, err));
     table->other_is_first = first;
     return TL_OK;
 }
@@ -98,13 +109,12 @@ static tl_status partitions_of_splits(const tl_splits *splits, tl_map *out, tl_e
     return TL_OK;
 }
 
-/* Partitions of the first branch, whatever values they have: a partition that it has is complete. Of changes, those that changed. */
-static tl_status list_partitions(tl_table *table, const tl_read_point *point, tl_pool *pool, tl_map *out, tl_error *err)
+tl_status tl_table__list_partitions(tl_table *table, const tl_read_point *point, tl_pool *pool, tl_map *out, tl_error *err)
 {
     if (point->kind == TL_READ_SNAPSHOT)
         return partitions_of_snapshot(table, point, pool, out, err);
     tl_splits splits = {0};
-    tl_status status = tl_table__plan_one(table, /* pred= */ NULL, pool, &splits, err);
+    tl_status status = tl_table__plan_one(table, /* pred= */ NULL, /* partitions= */ NULL, pool, &splits, err);
     if (status == TL_OK && point->kind == TL_READ_DIFF && splits.n > 0)
         status = tl_error_set(err, TL_E_UNSUPPORTED,
                               "not supported: the difference of two states (incremental-between) of a table that is read from two branches, as "
@@ -156,18 +166,27 @@ static tl_status check_types(const tl_table *table, const tl_table *other, tl_er
 
 tl_status tl_table__plan_both(tl_table *table, const tl_predicate *pred, tl_pool *pool, tl_splits *out, tl_error *err)
 {
+    if (table->lacks_branches) {
+        const char *snapshot = tl_table_option(table, "scan.fallback-snapshot-branch"), *delta = tl_table_option(table, "scan.fallback-delta-branch");
+        return tl_error_set(err, TL_E_NOT_FOUND, "a chain table is read from its branches '%s' and '%s' (scan.fallback-snapshot-branch, "
+                            "scan.fallback-delta-branch), but '%s' does not exist",
+                            snapshot, delta, table->anchors == NULL ? snapshot : delta);
+    }
     tl_table *first = table->other_is_first ? table->other : table, *second = table->other_is_first ? table : table->other;
     tl_read_point point;
     tl_splits splits = {0}, rest = {0};
     tl_map complete = {0};
     TL_TRY(check_types(table, table->other, err));
+    if (table->anchors != NULL)
+        TL_TRY(check_types(table, table->anchors, err));
     TL_TRY(tl_table__read_point(first, &point, err));
-    tl_status status = list_partitions(first, &point, pool, &complete, err);
+    tl_status status = tl_table__list_partitions(first, &point, pool, &complete, err);
     if (status == TL_OK)
-        status = tl_table__plan_one(first, pred, pool, &splits, err);
+        status = tl_table__plan_one(first, pred, /* partitions= */ NULL, pool, &splits, err);
     mark(&splits, first == table->other);
     if (status == TL_OK)
-        status = tl_table__plan_one(second, pred, pool, &rest, err);
+        status = table->anchors != NULL ? tl_chain__plan(table, pred, &complete, pool, &rest, err)
+                                        : tl_table__plan_one(second, pred, /* partitions= */ NULL, pool, &rest, err);
     mark(&rest, second == table->other);
     if (status == TL_OK)
         status = take_remaining(&rest, &complete, &splits, err);

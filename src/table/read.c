@@ -2,6 +2,7 @@
  * Batch reads: what the options ask for becomes splits, splits become one reader. Source: format reference §18, §20; Java:
  * DataTableBatchScan, KeyValueTableRead, IncrementalDeltaStartingScanner.
  */
+#include "table/chain.h"
 #include "table/format_table.h"
 
 tl_status tl_table__projected_type(const tl_table *table, const int32_t *columns, int32_t n, const tl_type **out, tl_error *err)
@@ -43,14 +44,21 @@ void tl_table__snapshot_scan(const tl_table *table, const tl_snapshot *snap, int
         out->level_min = out->level_max = table->config->num_levels - 1;
 }
 
-static tl_status plan_snapshot(tl_table *table, const tl_snapshot *snap, int64_t created_after_ms, const tl_predicate *pred, tl_pool *pool,
-                               tl_splits *out, tl_error *err)
+/* What a plan is asked for. */
+typedef struct wish {
+    const tl_predicate *pred;
+    const tl_map *partitions; /* only these; NULL: all */
+    tl_pool *pool;
+} wish;
+
+static tl_status plan_snapshot(tl_table *table, const tl_snapshot *snap, int64_t created_after_ms, const wish *w, tl_splits *out, tl_error *err)
 {
     if (snap == NULL)
         return TL_OK;
     tl_scan scan;
-    tl_table__snapshot_scan(table, snap, created_after_ms, pool, &scan);
-    scan.predicate = pred;
+    tl_table__snapshot_scan(table, snap, created_after_ms, w->pool, &scan);
+    scan.predicate = w->pred;
+    scan.partitions = w->partitions;
     tl_entries entries = {0};
     tl_vectors vectors = {0};
     tl_status status = tl_table__scan(table, &scan, &entries, err);
@@ -64,7 +72,7 @@ static tl_status plan_snapshot(tl_table *table, const tl_snapshot *snap, int64_t
 }
 
 /* Changes of the snapshots (from, to], as they were committed. */
-static tl_status plan_delta(tl_table *table, const tl_read_point *point, const tl_predicate *pred, tl_pool *pool, tl_splits *out, tl_error *err)
+static tl_status plan_delta(tl_table *table, const tl_read_point *point, const wish *w, tl_splits *out, tl_error *err)
 {
     tl_entries entries = {0};
     tl_status status = TL_OK;
@@ -78,8 +86,9 @@ static tl_status plan_delta(tl_table *table, const tl_read_point *point, const t
             continue;
         tl_scan scan;
         tl_scan_init(&scan, point->mode, snap);
-        scan.predicate = pred;
-        scan.pool = pool;
+        scan.predicate = w->pred;
+        scan.partitions = w->partitions;
+        scan.pool = w->pool;
         scan.real_buckets_only = waits_for_buckets(table);
         /* What was written lies at level 0. (The reference leaves it out under deletion vectors, too, so that nothing is left.) */
         if (tl_table__skips_level0(table) && !table->config->deletion_vectors)
@@ -115,7 +124,7 @@ static tl_status plan_new_files(tl_table *table, const tl_state *before, const t
 }
 
 /* Two states, compared key by key when they are read. Value filters wait until then: a row may have left the filter. */
-static tl_status plan_diff(tl_table *table, const tl_read_point *point, tl_pool *pool, tl_splits *out, tl_error *err)
+static tl_status plan_diff(tl_table *table, const tl_read_point *point, const wish *w, tl_splits *out, tl_error *err)
 {
     if (table->config->pk_clustering)
         return tl_error_set(err, TL_E_UNSUPPORTED, "not supported: the difference of two states of a table with 'pk-clustering-override'");
@@ -126,7 +135,8 @@ static tl_status plan_diff(tl_table *table, const tl_read_point *point, tl_pool 
     for (int side = 0; status == TL_OK && side < 2; side++) {
         tl_scan scan;
         tl_scan_init(&scan, TL_SCAN_ALL, snaps[side]);
-        scan.pool = pool;
+        scan.partitions = w->partitions;
+        scan.pool = w->pool;
         scan.real_buckets_only = waits_for_buckets(table);
         if (tl_table__skips_level0(table))
             scan.level_min = 1;
@@ -146,17 +156,18 @@ static tl_status plan_diff(tl_table *table, const tl_read_point *point, tl_pool 
     return status;
 }
 
-tl_status tl_table__plan_one(tl_table *table, const tl_predicate *pred, tl_pool *pool, tl_splits *out, tl_error *err)
+tl_status tl_table__plan_one(tl_table *table, const tl_predicate *pred, const tl_map *partitions, tl_pool *pool, tl_splits *out, tl_error *err)
 {
+    const wish w = {pred, partitions, pool};
     tl_read_point point;
     TL_TRY(tl_table__read_point(table, &point, err));
     tl_status status = TL_OK;
     if (point.kind == TL_READ_SNAPSHOT)
-        status = plan_snapshot(table, point.snap, point.created_after_ms, pred, pool, out, err);
+        status = plan_snapshot(table, point.snap, point.created_after_ms, &w, out, err);
     else if (point.kind == TL_READ_DELTA)
-        status = plan_delta(table, &point, pred, pool, out, err);
+        status = plan_delta(table, &point, &w, out, err);
     else if (point.kind == TL_READ_DIFF)
-        status = plan_diff(table, &point, pool, out, err);
+        status = plan_diff(table, &point, &w, out, err);
     tl_read_point_deinit(&point);
     return status;
 }
@@ -196,8 +207,9 @@ tl_status tl_table_plan(tl_table *table, const tl_scan_spec *spec, tl_splits *ou
         TL_TRY(own_columns(table, spec->predicate, &pred, err));
         data_spec.predicate = pred;
     }
-    tl_status status = table->other == NULL ? tl_table__plan_one(table, data_spec.predicate, spec->pool, &splits, err)
-                                            : tl_table__plan_both(table, data_spec.predicate, spec->pool, &splits, err);
+    bool alone = table->other == NULL && !table->lacks_branches;
+    tl_status status = alone ? tl_table__plan_one(table, data_spec.predicate, /* partitions= */ NULL, spec->pool, &splits, err)
+                             : tl_table__plan_both(table, data_spec.predicate, spec->pool, &splits, err);
     if (status != TL_OK) {
         tl_splits_deinit(&splits);
         return tl_error_wrap(err, status, "table %s", tl_table__full_name(table, name));
@@ -214,7 +226,7 @@ tl_status tl_table_plan_at(tl_table *table, int64_t snapshot_id, const tl_scan_s
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
     tl_status status = tl_snapshot_read(table->fs, &table->paths, snapshot_id, &snap, err);
     if (status == TL_OK)
-        status = plan_snapshot(table, snap, INT64_MIN, spec->predicate, spec->pool, &splits, err);
+        status = plan_snapshot(table, snap, INT64_MIN, &(wish){.pred = spec->predicate, .pool = spec->pool}, &splits, err);
     if (status != TL_OK) {
         tl_splits_deinit(&splits);
         return tl_error_wrap(err, status, "table %s", tl_table__full_name(table, name));
@@ -313,6 +325,16 @@ static tl_status all_columns(const tl_table *table, const tl_scan_spec *spec, in
     return TL_OK;
 }
 
+static tl_status read_chained(tl_table *table, const tl_split *split, const tl_bucket_read_spec *read, tl_reader **out, tl_error *err)
+{
+    tl_file_list files = {0};
+    tl_status status = tl_chain__files(table, split, &files, err);
+    if (status == TL_OK)
+        status = tl_bucket_read(table->config, tl_bytes_view_of(split->partition), split->bucket, files.items, files.n, read, out, err);
+    tl_file_list_deinit(&files);
+    return status;
+}
+
 static tl_status read_data_split(tl_table *table, const tl_split *split, const tl_scan_spec *spec, bool keep_deletes, tl_reader **out,
                                  tl_error *err)
 {
@@ -343,6 +365,8 @@ static tl_status read_data_split(tl_table *table, const tl_split *split, const t
         return tl_files_read(table->config, partition, split->bucket, split->files.items, split->files.n, &read, out, err);
     if (tl_table__reads_raw(split) && !keep_deletes)
         read.with_kinds = false; /* as in the reference: what needs no merging is all +I, whatever kind was written */
+    if (split->places != NULL)
+        return read_chained(table, split, &read, out, err);
     return tl_bucket_read(table->config, partition, split->bucket, split->files.items, split->files.n, &read, out, err);
 }
 

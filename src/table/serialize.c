@@ -1,6 +1,7 @@
 /*
  * Splits and commit messages as bytes, so that another process (or engine) can do the part between planning and committing.
- * Source: format reference §22; Java: DataSplit (version 8), CommitMessageSerializer (version 11), DataFileMetaSerializer.
+ * Source: format reference §22; Java: DataSplit (version 8), ChainSplit (version 1), CommitMessageSerializer (version 11),
+ * DataFileMetaSerializer.
  *
  *   DataSplit      int64 magic, int32 8, int64 snapshot, partition, int32 bucket, UTF bucketPath, bool [int32 totalBuckets],
  *                  int32 0 and byte 0 (once: files before), list of files, deletion files, bool streaming, bool raw
@@ -8,6 +9,8 @@
  *                  compact before, after, changelog, new and deleted index files; then, where buckets were chosen by what
  *                  was there (base_kind): byte kind, int64 base, which other engines do not look at
  *   partition      int32 length, then BinaryRow with arity; file: int32 length, then BinaryRow without arity; list: int32 count
+ *
+ *   ChainSplit     int32 1, partition, list of files, int32 n and n × (UTF file name, UTF folder), int32 n and n × (UTF file name, UTF branch)
  *
  * All integers big-endian, UTF = u16 length and modified UTF-8 (Java DataOutput).
  */
@@ -18,6 +21,7 @@
 
 #define SPLIT_MAGIC INT64_C(-2394839472490812314)
 #define SPLIT_VERSION 8
+#define CHAIN_VERSION 1 /* where a data split has the first half of its magic number */
 #define N_FILE_FIELDS 20
 
 static const char file_row_text[] =
@@ -165,10 +169,28 @@ static tl_status put_total(int32_t total, tl_buf *out)
     return total == 0 ? TL_OK : tl_wire__put_i32(out, total);
 }
 
+static tl_status put_chain(const tl_split *split, tl_buf *out, tl_error *err)
+{
+    if (tl_wire__put_i32(out, CHAIN_VERSION) != TL_OK || tl_wire__put_bytes(out, split->partition.data, split->partition.len) != TL_OK)
+        return tl_nomem(err, "split");
+    TL_TRY(put_files(&split->files, out, err));
+    for (int map = 0; map < 2; map++) {
+        if (tl_wire__put_i32(out, (int32_t)split->files.n) != TL_OK)
+            return tl_nomem(err, "split");
+        for (size_t i = 0; i < split->files.n; i++) {
+            TL_TRY(tl_wire__put_utf(out, split->files.items[i]->name, err));
+            TL_TRY(tl_wire__put_utf(out, map == 0 ? split->places[i].dir : split->places[i].branch, err));
+        }
+    }
+    return TL_OK;
+}
+
 tl_status tl_split_serialize(const tl_split *split, const char *bucket_path, tl_buf *out, tl_error *err)
 {
     if (split->kind != TL_SPLIT_DATA)
         return tl_error_set(err, TL_E_UNSUPPORTED, "splits that compare two states cannot be serialised");
+    if (split->places != NULL)
+        return put_chain(split, out, err);
     if (tl_wire__put_i64(out, SPLIT_MAGIC) != TL_OK || tl_wire__put_i32(out, SPLIT_VERSION) != TL_OK || tl_wire__put_i64(out, split->snapshot_id) != TL_OK ||
         tl_wire__put_bytes(out, split->partition.data, split->partition.len) != TL_OK || tl_wire__put_i32(out, split->bucket) != TL_OK)
         return tl_nomem(err, "split");
@@ -377,8 +399,57 @@ static tl_status at_end(const tl_wire_input *in, tl_error *err)
     return tl_error_set(err, TL_E_CORRUPT, "%s: %zu bytes after its end", in->what, (size_t)(in->end - in->p));
 }
 
+/* Which file each name of a map is of; every file must be there once. */
+static tl_status get_places(tl_wire_input *in, const tl_map *by_name, bool dirs, tl_split *out, tl_error *err)
+{
+    int32_t n = 0;
+    TL_TRY(tl_wire__get_i32(in, &n, err));
+    if (n < 0 || (size_t)n != out->files.n)
+        return tl_error_set(err, TL_E_CORRUPT, "%s: places of %d files, but there are %zu", in->what, n, out->files.n);
+    for (int32_t i = 0; i < n; i++) {
+        TL_CLEANUP(tl_freep) char *name = NULL;
+        TL_TRY(tl_wire__get_utf(in, &name, err));
+        tl_data_file **file = tl_map_get(by_name, name, strlen(name));
+        char **place = file == NULL ? NULL : dirs ? &out->places[file - out->files.items].dir : &out->places[file - out->files.items].branch;
+        if (place == NULL || *place != NULL)
+            return tl_error_set(err, TL_E_CORRUPT, "%s: the place of file '%s', which is %s", in->what, name, place == NULL ? "none of it" : "known");
+        TL_TRY(tl_wire__get_utf(in, place, err));
+    }
+    return TL_OK;
+}
+
+static tl_status read_chain(tl_wire_input *in, tl_split *out, tl_error *err)
+{
+    int32_t version = 0;
+    tl_map by_name = {0};
+    TL_TRY(tl_wire__get_i32(in, &version, err));
+    TL_TRY(get_partition(in, &out->partition, err));
+    TL_TRY(get_files(in, &out->files, err));
+    out->places = tl_calloc(out->files.n + 1, sizeof *out->places);
+    tl_status status = out->places == NULL ? tl_nomem(err, in->what) : TL_OK;
+    for (size_t i = 0; status == TL_OK && i < out->files.n; i++) {
+        const char *name = out->files.items[i]->name;
+        if (tl_map_put(&by_name, name, strlen(name), &out->files.items[i], NULL) != TL_OK)
+            status = tl_nomem(err, in->what);
+    }
+    if (status == TL_OK)
+        status = get_places(in, &by_name, /* dirs= */ true, out, err);
+    if (status == TL_OK)
+        status = get_places(in, &by_name, /* dirs= */ false, out, err);
+    tl_map_deinit(&by_name);
+    out->other_branch = true;
+    return status == TL_OK ? at_end(in, err) : status;
+}
+
+static bool is_chain(const tl_wire_input *in)
+{
+    return in->end - in->p >= 4 && tl_read_be32(in->p) == CHAIN_VERSION;
+}
+
 static tl_status read_split(tl_wire_input *in, tl_split *out, tl_error *err)
 {
+    if (is_chain(in))
+        return read_chain(in, out, err);
     int64_t magic = 0;
     int32_t version = 0, before = 0;
     uint8_t flag = 0;

@@ -9,6 +9,11 @@
 void tl_split_deinit(tl_split *split)
 {
     tl_bytes_deinit(&split->partition);
+    for (size_t i = 0; split->places != NULL && i < split->files.n; i++) {
+        tl_free(split->places[i].dir);
+        tl_free(split->places[i].branch);
+    }
+    tl_free(split->places);
     tl_file_list_deinit(&split->files);
     tl_file_list_deinit(&split->before_files);
     tl_dv_set_unref(split->vectors);

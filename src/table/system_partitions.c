@@ -159,7 +159,7 @@ static tl_status add_partition(tl_table *table, const sum *s, bool folders, tl_p
         return tl_nomem(err, "partitions");
     out->items = grown;
     tl_partition_sum *p = &grown[out->n];
-    *p = (tl_partition_sum){.rows = table->folder == NULL ? s->rows : -1, .bytes = s->bytes, .files = s->files, .last_ms = s->last_ms, .second = out->second};
+    *p = (tl_partition_sum){.rows = table->folder == NULL ? s->rows : -1, .bytes = s->bytes, .files = s->files, .last_ms = s->last_ms, .rank = out->rank};
     TL_TRY(tl_binary_row_decode(tl_bytes_view_of(s->partition), table->partition_type, true, &row, err));
     TL_TRY(folders ? folder_name(table, row, default_name, &p->name, err) : cast_name(table, row, default_name, &p->name, err));
     out->n++;
@@ -182,7 +182,7 @@ static int by_name(const void *a, const void *b)
 {
     const tl_partition_sum *x = a, *y = b;
     int order = strcmp(x->name, y->name);
-    return order != 0 ? order : (int)x->second - (int)y->second;
+    return order != 0 ? order : x->rank - y->rank;
 }
 
 void tl_partition_sums_deinit(tl_partition_sums *s)
@@ -194,18 +194,19 @@ void tl_partition_sums_deinit(tl_partition_sums *s)
 
 tl_status tl_system__partition_sums(tl_table *table, bool folders, tl_partition_sums *out, tl_error *err)
 {
-    tl_table *first = table->other != NULL && table->other_is_first ? table->other : table;
-    tl_table *second = first == table ? table->other : table;
-    TL_TRY(add_partitions(first, folders, out, err));
-    out->second = true;
-    if (second != NULL)
-        TL_TRY(add_partitions(second, folders, out, err));
+    bool swapped = table->other != NULL && table->other_is_first;
+    tl_table *const in_order[] = {swapped ? table->other : table, table->anchors, swapped ? table : table->other};
+    for (size_t i = 0; i < TL_ARRAY_LEN(in_order); i++) {
+        out->rank = (int)i;
+        if (in_order[i] != NULL)
+            TL_TRY(add_partitions(in_order[i], folders, out, err));
+    }
     if (out->n == 0)
         return TL_OK;
     qsort(out->items, out->n, sizeof *out->items, by_name);
     size_t kept = 1;
-    for (size_t i = 1; i < out->n; i++) { /* a partition that the first branch has is read from it alone */
-        bool again = out->items[i].second && !out->items[kept - 1].second && strcmp(out->items[i].name, out->items[kept - 1].name) == 0;
+    for (size_t i = 1; i < out->n; i++) { /* a partition that a branch before has is read from it alone */
+        bool again = out->items[i].rank > out->items[kept - 1].rank && strcmp(out->items[i].name, out->items[kept - 1].name) == 0;
         if (again)
             tl_free(out->items[i].name);
         else

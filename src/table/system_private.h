@@ -31,13 +31,13 @@ typedef struct tl_partition_sum {
     char *name; /* "a=1/b=x" */
     int64_t rows, bytes, files;
     int64_t last_ms; /* newest creation time, local; TL_ABSENT: unknown */
-    bool second;     /* of the second of two branches */
+    int rank;        /* which of the branches it is of, in the order that they are read in */
 } tl_partition_sum;
 
 typedef struct tl_partition_sums {
     tl_partition_sum *items;
     size_t n;
-    bool second; /* private: what is added next */
+    int rank; /* private: what is added next */
 } tl_partition_sums;
 
 /** Partitions of the snapshot that is read, ordered by name; of both branches where the table reads two. `folders`: values as folders

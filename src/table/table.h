@@ -100,6 +100,11 @@ typedef struct tl_scan_spec {
     incremental-between, …) ask for. A table without snapshots is empty. */
 tl_status tl_table_read(tl_table *table, const tl_scan_spec *spec, tl_reader **out, tl_error *err);
 
+/** Where a file of a chained split lies: its folder, and the branch that it and its schema are of. */
+typedef struct tl_file_place {
+    char *dir;
+    char *branch;
+} tl_file_place;
 /** Splits: what one worker reads; can be sent elsewhere. Java: DataSplit. */
 typedef struct tl_split {
     int64_t snapshot_id;
@@ -109,7 +114,10 @@ typedef struct tl_split {
     tl_file_list files;
     bool raw;       /* files can be read one after the other, without merging */
     bool streaming; /* rows are changes */
-    bool other_branch; /* the files are those of the branch that scan.fallback-branch or scan.primary-branch names */
+    bool other_branch; /* the files are those of the branch that scan.fallback-branch or scan.primary-branch names, or of a chain */
+    /** Of chain tables: one for each of `files`, which are of several partitions but are read as rows of `partition`. NULL otherwise. Java:
+        ChainSplit. */
+    tl_file_place *places;
     /** CHANGES: what an overwrite replaced (before_files, as -U and -D reversed) and what it wrote; DIFF: the difference of two states. */
     enum { TL_SPLIT_DATA, TL_SPLIT_CHANGES, TL_SPLIT_DIFF } kind;
     tl_file_list before_files; /* not of DATA */
@@ -126,7 +134,7 @@ tl_status tl_table_plan(tl_table *table, const tl_scan_spec *spec, tl_splits *ou
 /** The same for one snapshot, with the table's present schema and whatever its options ask for. TL_E_NOT_FOUND if it has expired. */
 tl_status tl_table_plan_at(tl_table *table, int64_t snapshot_id, const tl_scan_spec *spec, tl_splits *out, tl_error *err);
 tl_status tl_table_read_split(tl_table *table, const tl_split *split, const tl_scan_spec *spec, tl_reader **out, tl_error *err);
-/** DataSplit version 8 and CommitMessage version 11 (§22). */
+/** DataSplit version 8 (chained: ChainSplit version 1) and CommitMessage version 11 (§22). */
 tl_status tl_split_serialize(const tl_split *split, const char *bucket_path, tl_buf *out, tl_error *err);
 tl_status tl_split_deserialize(tl_bytes_view bytes, tl_split *out, tl_error *err);
 tl_status tl_commit_message_serialize(const tl_commit_message *msg, tl_buf *out, tl_error *err);

@@ -81,6 +81,8 @@ struct tl_table {
     struct tl_folder *folder; /* a format table (format_table.h); NULL: it has snapshots. Owned */
     tl_table *other; /* the branch that is read, too (other_branch.c); NULL: none. Owned */
     bool other_is_first;
+    bool lacks_branches; /* of a chain: rows cannot be read */
+    tl_table *anchors; /* chain tables: the snapshot branch, and `other` is the delta branch (chain.h); NULL: no chain. Owned */
 
     pthread_mutex_t lock;
     /* guarded by lock */
@@ -96,10 +98,13 @@ struct tl_table {
 
 /** A table without its other branch. */
 tl_status tl_table__open_one(tl_catalog *catalog, const char *db, const char *name, const tl_options *dynamic, tl_table **out, tl_error *err);
-/** The branch that the options name, if there is one: becomes table->other. */
+/** The branches that the options name, if they are there: become table->other and table->anchors. */
 tl_status tl_table__open_other_branch(tl_table *table, const tl_options *dynamic, tl_error *err);
-/** Splits of the table's own branch (read.c), and of both. */
-tl_status tl_table__plan_one(tl_table *table, const tl_predicate *pred, tl_pool *pool, tl_splits *out, tl_error *err);
+/** A branch with these dynamic options; a snapshot that they name by the number that it has in `mine` is found by its time. */
+tl_status tl_table__open_branch(const tl_table *table, const char *branch, const tl_paths *mine, const tl_options *dynamic, tl_table **out,
+                                tl_error *err);
+/** Splits of the table's own branch (read.c), and of both. `partitions`: only these; NULL: all. */
+tl_status tl_table__plan_one(tl_table *table, const tl_predicate *pred, const tl_map *partitions, tl_pool *pool, tl_splits *out, tl_error *err);
 /** Whether its files are read one after the other as they are, each row once. */
 bool tl_table__reads_raw(const tl_split *split);
 /** Reader of a split for a scan without columns: batches that have rows and nothing else. */
@@ -288,6 +293,8 @@ typedef struct tl_read_point {
     int64_t created_after_ms;
 } tl_read_point;
 void tl_read_point_deinit(tl_read_point *point);
+/** Partitions of a branch, whatever values they have: what is complete where it is the first. Of changes, those that changed. */
+tl_status tl_table__list_partitions(tl_table *table, const tl_read_point *point, tl_pool *pool, tl_map *out, tl_error *err);
 tl_status tl_table__read_point(tl_table *table, tl_read_point *out, tl_error *err);
 /** The snapshot that scan.snapshot-id, -tag-name, -watermark, -timestamp, -timestamp-millis or -version name; NULL if none is set. */
 tl_status tl_table__travel(tl_fs *fs, const tl_paths *paths, const tl_options *opts, tl_snapshot **out, tl_error *err);

@@ -593,13 +593,51 @@ static tl_status check_clustering(const validation *v, tl_error *err)
         if (!tl_table__option_bool(v->opts, "deletion-vectors.enabled"))
             return FAIL("Cannot support deletion-vectors disabled in 'pk-clustering-override' mode.");
     }
-    if (tl_table__option_bool(v->opts, "chain-table.enabled")) {
-        if (v->schema->n_primary_keys == 0)
-            return FAIL("Primary key is required for chain table.");
-        if (v->schema->n_partition_keys == 0)
-            return FAIL("Chain table must be partition table.");
-    }
     return TL_OK;
+}
+
+/* The columns of the chain are the last ones of the partition's. A blank list is none. */
+static tl_status check_chain_keys(const validation *v, tl_error *err)
+{
+    const char *list = tl_options_get(v->opts, "chain-table.chain-partition-keys");
+    if (list == NULL || is_blank(list))
+        return TL_OK;
+    char **names = NULL;
+    size_t n = 0;
+    TL_TRY(tl_table__split_list(list, /* trim= */ true, &names, &n, err));
+    size_t n_partition = (size_t)v->schema->n_partition_keys;
+    bool is_suffix = n <= n_partition;
+    for (size_t i = 0; is_suffix && i < n; i++)
+        is_suffix = strcmp(names[i], v->schema->partition_keys[n_partition - n + i]) == 0;
+    tl_names_free(names, n);
+    return is_suffix ? TL_OK
+                     : FAIL("chain-table.chain-partition-keys must be a contiguous suffix of the table's partition keys, but is '%s'.", list);
+}
+
+static tl_status check_chain(const validation *v, tl_error *err)
+{
+    const char *type = tl_options_get(v->opts, "type");
+    int64_t bucket;
+    if (!tl_table__option_bool(v->opts, "chain-table.enabled"))
+        return TL_OK;
+    if (type != NULL && strcasecmp(type, "table") != 0)
+        return FAIL("Chain table must be table type.");
+    if (v->schema->n_primary_keys == 0)
+        return FAIL("Primary key is required for chain table.");
+    if (v->schema->n_partition_keys == 0)
+        return FAIL("Chain table must be partition table.");
+    TL_TRY(tl_table__option_int(v->opts, "bucket", -1, &bucket, err));
+    if (bucket <= 0)
+        return FAIL("Bucket number must be greater than 0 for chain table.");
+    if (!has_value(v, "changelog-producer", "none") && !has_value(v, "changelog-producer", "input"))
+        return FAIL("Changelog producer must be none or input for chain table.");
+    if (tl_table__option_bool(v->opts, "deletion-vectors.enabled"))
+        return FAIL("Chain table do not support enable deletion vector");
+    if (!is_set(v, "partition.timestamp-pattern"))
+        return FAIL("Partition timestamp pattern is required for chain table.");
+    if (!is_set(v, "partition.timestamp-formatter"))
+        return FAIL("Partition timestamp formatter is required for chain table.");
+    return check_chain_keys(v, err);
 }
 
 /* The reference looks at the strategy and the format when it expires, which is after a commit: too late to tell anybody. */
@@ -639,6 +677,7 @@ static tl_status check_features(const validation *v, tl_error *err)
         return FAIL("Rowkind field: '%s' can not be found in table schema.", kind_field);
     TL_TRY(check_deletion_vectors(v, err));
     TL_TRY(check_row_tracking(v, err));
+    TL_TRY(check_chain(v, err));
     return check_clustering(v, err);
 }
 

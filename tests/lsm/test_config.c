@@ -101,10 +101,8 @@ static void wrong_values_name_the_option(void **state)
 static void missing_features_are_named(void **state)
 {
     (void)state;
-    static const char *const refused[] = {"chain-table.enabled", "true", NULL};
     tl_lsm_config *config = NULL;
     tl_error err;
-    assert_fails(try_config(refused, true, &config, &err), TL_E_UNSUPPORTED, &err, "chain tables");
     static const char *const read_only[][4] = {{"file.format", "csv", NULL},
                                                {"record-level.expire-time", "1 h", NULL}}; /* without a field of times */
     static const char *const parts[] = {"csv", "record-level"};
