@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "types/utf8.h"
+#include "base/utf8.h"
 
 tl_status tl_input__text_open(tidelake_input *in, text_input *text, tl_error *err)
 {

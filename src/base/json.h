@@ -65,9 +65,10 @@ void tl_json_write_null(tl_json_writer *w);
 /** A value that is already JSON. */
 void tl_json_write_raw(tl_json_writer *w, tl_bytes_view json);
 
-/** Append `"…"` with the escapes of the text form: `"`, `\`, control characters and U+007F (\n \r \t, else \u00xx). */
-tl_status tl_json_append_quoted(tl_buf *buf, tl_bytes_view utf8);
+/** Append `"…"` with the escapes of the text form: `"`, `\`, control characters and U+007F (\n \r \t, else \u00xx). What is no
+    UTF-8 becomes U+FFFD, as tl_utf8_append() has it. */
+tl_status tl_json_append_quoted(tl_buf *buf, tl_bytes_view text);
 /** The same with Jackson's escapes: quote, backslash, \b \t \n \f \r, other control characters as \u00XX; DEL stays as it is. */
-tl_status tl_json_append_jackson(tl_buf *buf, tl_bytes_view utf8);
+tl_status tl_json_append_jackson(tl_buf *buf, tl_bytes_view text);
 
 #endif

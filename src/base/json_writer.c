@@ -1,5 +1,6 @@
 /* JSON writer: compact, or as Jackson's default pretty printer prints (format reference §2). */
 #include "base/json.h"
+#include "base/utf8.h"
 
 enum { IN_OBJECT = 1, IN_ARRAY = 2, HAS_MEMBERS = 4 };
 
@@ -101,21 +102,57 @@ void tl_json_end_array(tl_json_writer *w)
     end(w, "]");
 }
 
-tl_status tl_json_append_jackson(tl_buf *buf, tl_bytes_view text)
+typedef enum form { FORM_PLAIN, FORM_JACKSON } form;
+
+/* What a byte must be escaped as: as itself behind a backslash, or as hexadecimal. Jackson writes upper-case digits. */
+static tl_status append_escape(tl_buf *buf, uint8_t c, form as)
 {
+    static const char from[] = "\"\\\n\r\t\b\f", to[] = "\"\\nrtbf";
+    size_t known = as == FORM_JACKSON ? 7 : 5;
+    const char *hit = memchr(from, c, known);
+    if (hit != NULL)
+        return tl_buf_appendf(buf, "\\%c", to[hit - from]);
+    return tl_buf_appendf(buf, as == FORM_JACKSON ? "\\u%04X" : "\\u%04x", c);
+}
+
+static tl_status append_string(tl_buf *buf, tl_bytes_view text, form as)
+{
+    TL_TRY(tl_buf_reserve(buf, text.len + 2));
     TL_TRY(tl_buf_append_byte(buf, '"'));
+    size_t from = 0;
     for (size_t i = 0; i < text.len; i++) {
         uint8_t c = text.data[i];
-        static const char from[] = "\"\\\b\t\n\f\r", to[] = "\"\\btnfr";
-        const char *hit = c != 0 ? strchr(from, c) : NULL;
-        if (hit != NULL)
-            TL_TRY(tl_buf_appendf(buf, "\\%c", to[hit - from]));
-        else if (c < 0x20)
-            TL_TRY(tl_buf_appendf(buf, "\\u%04X", c));
-        else
-            TL_TRY(tl_buf_append_byte(buf, c));
+        if (TL_LIKELY(c >= 0x20 && c != '"' && c != '\\' && (c != 0x7f || as == FORM_JACKSON)))
+            continue;
+        TL_TRY(tl_buf_append(buf, text.data + from, i - from));
+        TL_TRY(append_escape(buf, c, as));
+        from = i + 1;
     }
+    TL_TRY(tl_buf_append(buf, text.data + from, text.len - from));
     return tl_buf_append_byte(buf, '"');
+}
+
+/* JSON is UTF-8: what a stored text has that is none is written as Java's strings have it. */
+static tl_status append_any(tl_buf *buf, tl_bytes_view text, form as)
+{
+    if (TL_LIKELY(tl_utf8_valid(text)))
+        return append_string(buf, text, as);
+    tl_buf valid = {0};
+    tl_status status = tl_utf8_append(&valid, text);
+    if (status == TL_OK)
+        status = append_string(buf, (tl_bytes_view){valid.data, valid.len}, as);
+    tl_buf_deinit(&valid);
+    return status;
+}
+
+tl_status tl_json_append_jackson(tl_buf *buf, tl_bytes_view text)
+{
+    return append_any(buf, text, FORM_JACKSON);
+}
+
+tl_status tl_json_append_quoted(tl_buf *buf, tl_bytes_view text)
+{
+    return append_any(buf, text, FORM_PLAIN);
 }
 
 void tl_json_key(tl_json_writer *w, const char *name)
@@ -162,26 +199,4 @@ void tl_json_write_raw(tl_json_writer *w, tl_bytes_view json)
 {
     separate(w);
     put(w, json.data, json.len);
-}
-
-tl_status tl_json_append_quoted(tl_buf *buf, tl_bytes_view utf8)
-{
-    TL_TRY(tl_buf_reserve(buf, utf8.len + 2));
-    TL_TRY(tl_buf_append_byte(buf, '"'));
-    size_t from = 0;
-    for (size_t i = 0; i < utf8.len; i++) {
-        uint8_t c = utf8.data[i];
-        if (TL_LIKELY(c >= 0x20 && c != '"' && c != '\\' && c != 0x7f))
-            continue;
-        TL_TRY(tl_buf_append(buf, utf8.data + from, i - from));
-        from = i + 1;
-        if (c == '"' || c == '\\')
-            TL_TRY(tl_buf_appendf(buf, "\\%c", c));
-        else if (c == '\n' || c == '\r' || c == '\t')
-            TL_TRY(tl_buf_append_str(buf, c == '\n' ? "\\n" : c == '\r' ? "\\r" : "\\t"));
-        else
-            TL_TRY(tl_buf_appendf(buf, "\\u%04x", c));
-    }
-    TL_TRY(tl_buf_append(buf, utf8.data + from, utf8.len - from));
-    return tl_buf_append_byte(buf, '"');
 }

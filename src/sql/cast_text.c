@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "base/utf8.h"
 #include "sql/cast.h"
 #include "sql/text_util.h"
 
@@ -261,7 +262,7 @@ tl_status tl_cast__append_text(tl_buf *buf, const tl_column *col, int64_t i, con
     case TL_BINARY:
     case TL_VARBINARY:
     case TL_BLOB:
-        return tl_text__append_decoded(buf, tl_col_bytes(col, i));
+        return tl_utf8_append(buf, tl_col_bytes(col, i));
     case TL_DATE:
         return append_date(buf, tl_col_i32(col, i));
     case TL_TIME:

@@ -3,6 +3,7 @@
 #include <strings.h>
 #include <unictype.h>
 
+#include "base/utf8.h"
 #include "sql/bind.h"
 #include "sql/text_kernel.h"
 #include "sql/text_util.h"
@@ -317,7 +318,7 @@ static tl_status url_decode_row(tl_kernel *k, int64_t i, bool *is_null)
         if (tl_buf_append_byte(&bytes, c) != TL_OK)
             return nomem(k);
     }
-    return tl_text__append_decoded(&k->text, (tl_bytes_view){bytes.data, bytes.len}) == TL_OK ? TL_OK : nomem(k);
+    return tl_utf8_append(&k->text, (tl_bytes_view){bytes.data, bytes.len}) == TL_OK ? TL_OK : nomem(k);
 }
 
 static tl_status url_decode_kernel(tl_kernel *k)
@@ -419,7 +420,7 @@ static tl_status decode_row(tl_kernel *k, int64_t i, bool *is_null)
     if (set >= CHARSET_UTF16BE)
         return decode_utf16(k, v, set);
     if (set == CHARSET_UTF8)
-        return tl_text__append_decoded(&k->text, v) == TL_OK ? TL_OK : nomem(k);
+        return tl_utf8_append(&k->text, v) == TL_OK ? TL_OK : nomem(k);
     for (size_t p = 0; p < v.len; p++)
         if (tl_text__append_char(&k->text, set == CHARSET_ASCII && v.data[p] >= 0x80 ? 0xFFFD : v.data[p]) != TL_OK)
             return nomem(k);

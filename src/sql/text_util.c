@@ -104,21 +104,3 @@ tl_status tl_text__append_utf16(tl_buf *buf, const uint16_t *units, size_t n)
     }
     return TL_OK;
 }
-
-tl_status tl_text__append_decoded(tl_buf *buf, tl_bytes_view v)
-{
-    const uint8_t *p = v.data, *end = v.data + v.len;
-    while (p < end) {
-        size_t n = *p < 0x80 ? 1 : *p >= 0xC2 && *p < 0xE0 ? 2 : *p >= 0xE0 && *p < 0xF0 ? 3 : *p >= 0xF0 && *p < 0xF5 ? 4 : 0;
-        bool good = n > 0 && (size_t)(end - p) >= n;
-        for (size_t i = 1; good && i < n; i++)
-            good = (p[i] & 0xC0) == 0x80;
-        if (good && n == 3)
-            good = !(p[0] == 0xE0 && p[1] < 0xA0) && !(p[0] == 0xED && p[1] >= 0xA0);
-        if (good && n == 4)
-            good = !(p[0] == 0xF0 && p[1] < 0x90) && !(p[0] == 0xF4 && p[1] >= 0x90);
-        TL_TRY(good ? tl_buf_append(buf, p, n) : tl_buf_append(buf, "\xEF\xBF\xBD", 3));
-        p += good ? n : 1;
-    }
-    return TL_OK;
-}

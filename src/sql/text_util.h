@@ -36,7 +36,4 @@ void tl_regex__free(tl_regex *regex);
 tl_status tl_regex__find(tl_regex *regex, tl_bytes_view text, size_t from, size_t *groups, int max, int *n_groups, bool *found, tl_error *err);
 int tl_regex__groups(const tl_regex *regex);
 
-/** Append bytes as text: what is no UTF-8 becomes U+FFFD, one for each byte that begins no character. */
-tl_status tl_text__append_decoded(tl_buf *buf, tl_bytes_view v);
-
 #endif

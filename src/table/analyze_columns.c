@@ -9,7 +9,7 @@
 #include "base/bits.h"
 #include "types/key.h"
 #include "types/text.h"
-#include "types/utf8.h"
+#include "base/utf8.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
  */
 #include "types/arrow_private.h"
 #include "types/types_private.h"
-#include "types/utf8.h"
+#include "base/utf8.h"
 
 /* ---- offsets ---- */
 

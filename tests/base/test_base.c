@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/thread.h"
+#include "base/utf8.h"
 #include "support/test.h"
 
 static void murmur_is_the_references(void **state)
@@ -248,6 +249,29 @@ static void lists_have_their_pieces_without_blanks(void **state)
     assert_false(tl_list_has(NULL, "name"));
 }
 
+/* Asked of Java: each is what new String(bytes, UTF_8) makes of it; '?' is U+FFFD. */
+static void any_bytes_become_the_text_that_java_makes(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"", ""},           {"abc", "abc"},         {"\xc3\xa9", "\xc3\xa9"}, {"\xff" "A\xf0\x9f\x98", "?A?"}, {"\xf0\x9f\x98" "A", "?A"},
+        {"\xc0\x80", "??"}, {"\xed\xa0\x80", "?"}, {"\xe2\x82" "A", "?A"},  {"\xe0\x80" "A", "??A"},        {"\xf4\x90\x80\x80", "????"},
+        {"\xe2\xf0", "??"}, {"\xf0\x9f\xe2\x82\xac", "?\xe2\x82\xac"},        {"\xc3\xc3\xa9", "?\xc3\xa9"},
+        {"\xed\xbf\xbf" "A", "?A"}, {"eight bytes \x80 and more", "eight bytes ? and more"},
+    };
+    for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
+        tl_buf got = {0}, want = {0};
+        assert_int_equal(tl_utf8_append(&got, (tl_bytes_view){(const uint8_t *)cases[i][0], strlen(cases[i][0])}), TL_OK);
+        for (const char *c = cases[i][1]; *c != '\0'; c++)
+            assert_int_equal(*c == '?' ? tl_buf_append(&want, "\xef\xbf\xbd", 3) : tl_buf_append(&want, c, 1), TL_OK);
+        assert_int_equal(got.len, want.len);
+        assert_true(got.len == 0 || memcmp(got.data, want.data, got.len) == 0);
+        assert_true(tl_utf8_valid((tl_bytes_view){got.data, got.len}));
+        tl_buf_deinit(&got);
+        tl_buf_deinit(&want);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +285,7 @@ int main(void)
         cmocka_unit_test(nested_groups_do_not_deadlock),
         cmocka_unit_test(a_share_of_a_pool_runs_in_the_caller_until_there_are_threads),
         cmocka_unit_test(the_first_failure_of_a_group_is_told),
+        cmocka_unit_test(any_bytes_become_the_text_that_java_makes),
         cmocka_unit_test(lists_have_their_pieces_without_blanks),
         cmocka_unit_test(a_pool_is_never_at_more_tasks_than_it_has_threads),
     };

@@ -726,6 +726,45 @@ static void what_is_no_parquet_file_is_said_so(void **state)
     tl_fs_unref(fs);
 }
 
+/* The file with a type put into the root of its schema: in front of its name, whose number then is 3 and no longer 4 away. */
+static void publish_with_type_of_root(tl_fs *fs, const char *path, tl_bytes original)
+{
+    static const uint8_t name[] = "\x48\x0dpaimon_schema", typed[] = {0x15, 0x0c, 0x38};
+    const uint8_t *at = memmem(original.data, original.len, name, sizeof name - 1);
+    assert_non_null(at);
+    size_t before = (size_t)(at - original.data);
+    uint8_t *bytes = tl_alloc(original.len + 2);
+    memcpy(bytes, original.data, before);
+    memcpy(bytes + before, typed, sizeof typed);
+    memcpy(bytes + before + sizeof typed, at + 1, original.len - before - 1);
+    uint8_t *footer = bytes + original.len + 2 - 8;
+    tl_write_le32(footer, tl_read_le32(footer) + 2);
+    publish(fs, path, bytes, original.len + 2);
+    tl_free(bytes);
+}
+
+static void the_root_is_a_group_whatever_type_it_has(void **state)
+{
+    (void)state;
+    tl_fs *fs = memory_fs();
+    uint64_t rng = test_seed(12);
+    const tl_type *row = test_type(DAMAGE_ROW);
+    write_file(fs, FILE_PATH, random_batch(row, 50, 20, &rng), "");
+    tl_bytes original = file_bytes(fs, FILE_PATH);
+    publish_with_type_of_root(fs, "/t/typed.parquet", original);
+    const tl_type *type = NULL;
+    assert_ok(tl_format_parquet.schema(fs, "/t/typed.parquet", &type, &err), &err);
+    assert_int_equal(type->n_fields, row->n_fields);
+    int64_t rows;
+    tl_read_spec spec = {.row_type = row};
+    assert_ok(read_lines(fs, "/t/typed.parquet", &spec, NULL, &rows), &err);
+    assert_int_equal(rows, 50);
+    tl_type_unref(type);
+    tl_bytes_deinit(&original);
+    tl_type_unref(row);
+    tl_fs_unref(fs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -742,6 +781,7 @@ int main(void)
         cmocka_unit_test(a_failing_allocation_is_an_error_wherever_it_happens),
         cmocka_unit_test(a_failing_disk_is_an_error_wherever_it_happens),
         cmocka_unit_test(what_is_no_parquet_file_is_said_so),
+        cmocka_unit_test(the_root_is_a_group_whatever_type_it_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
  * which have several forms; times of zones other than UTC and before 1970, which writers count differently.
  */
 #include "format/orc/read_private.h"
-#include "types/utf8.h"
+#include "base/utf8.h"
 
 /* ---- filters of a column ---- */
 

@@ -5,7 +5,7 @@
  * order in which they come, so that numbers go out as rows come in.
  */
 #include "format/orc/write_private.h"
-#include "types/utf8.h"
+#include "base/utf8.h"
 
 void tl_orc__words_deinit(tl_orc_words *words)
 {

@@ -148,6 +148,8 @@ static tl_status read_schema(tl_thrift_cursor *c, const tl_thrift_field *f, tl_p
         TL_TRY(tl_thrift__struct(c, on_schema_element, &meta->schema[i], &seen));
         TL_TRY(require(c, seen, SEEN(4)));
     }
+    if (meta->n_schema > 0)
+        meta->schema[0].has_type = false; /* the root is a group, whatever type some writers give it */
     return TL_OK;
 }
 

@@ -27,6 +27,7 @@ typedef struct tree_builder {
     int32_t n_leaves;
 } tree_builder;
 
+/* An element with a type is a leaf, whatever it says of children (Java: ParquetMetadataConverter#buildChildren). */
 static tl_status check_element(const tl_pq_schema_element *el, tl_error *err)
 {
     if (el->has_repetition && (unsigned)el->repetition > TL_PQ_REPEATED)
@@ -35,8 +36,6 @@ static tl_status check_element(const tl_pq_schema_element *el, tl_error *err)
         return TL_OK;
     if ((unsigned)el->type > TL_PQ_FIXED_LEN_BYTE_ARRAY)
         return corrupt(el, "unknown type", err);
-    if (el->n_children != 0)
-        return corrupt(el, "has a type and children", err);
     if (el->type == TL_PQ_FIXED_LEN_BYTE_ARRAY && (el->type_length <= 0 || el->type_length > TL_PQ_PAGE_BYTES_MAX))
         return corrupt(el, "invalid length of FIXED_LEN_BYTE_ARRAY", err);
     return TL_OK;
@@ -77,8 +76,6 @@ static tl_status build_node(tree_builder *b, tl_pq_node *node, const tl_pq_node 
     }
     if (!el->has_type)
         return build_children(b, node, depth);
-    if (parent == NULL)
-        return corrupt(el, "the root is not a group", b->err);
     node->leaf = b->n_leaves;
     b->leaves[b->n_leaves++] = node;
     return TL_OK;
