@@ -415,6 +415,26 @@ TIDELAKE_API tl_status tidelake_options_json(char **out, tl_error *err);
 
 /* ---- SQL ---- */
 
+/** A procedure that `CALL sys.NAME(…)` runs, for whoever makes commands or forms of procedures. Texts are constants. */
+typedef struct tidelake_procedure {
+    size_t struct_bytes; /* set it to sizeof(tidelake_procedure) before a call */
+    const char *name;
+    const char *summary; /* one line */
+    int takes_table;     /* the first argument is the table that it works on: DB.TABLE */
+    size_t n_arguments;
+} tidelake_procedure;
+typedef struct tidelake_procedure_argument {
+    size_t struct_bytes; /* as above */
+    const char *name;
+    const char *value; /* a word for it in a help text; "": true or false */
+    const char *help;
+    int required;
+} tidelake_procedure_argument;
+/** Procedure `i`; 0 behind the last. */
+TIDELAKE_API int tidelake_procedure_at(size_t i, tidelake_procedure *out);
+/** An argument of procedure `i`, by its position; 0 behind the last. */
+TIDELAKE_API int tidelake_procedure_argument_at(size_t i, size_t argument, tidelake_procedure_argument *out);
+
 typedef struct tidelake_run_report {
     int64_t rows_in;  /* read from sources by streaming jobs */
     int64_t rows_out; /* written into tables */

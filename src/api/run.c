@@ -112,6 +112,28 @@ tl_status tidelake_session_execute(tidelake_session *s, const char *statement, t
     return TL_OK;
 }
 
+int tidelake_procedure_at(size_t i, tidelake_procedure *out)
+{
+    tl_sql_procedure p;
+    if (!tl_sql_procedure_at(i, &p))
+        return 0;
+    size_t bytes = TL_MIN(out->struct_bytes, sizeof *out);
+    const tidelake_procedure found = {.struct_bytes = bytes, .name = p.name, .summary = p.summary, .takes_table = p.takes_table, .n_arguments = p.n_arguments};
+    memcpy(out, &found, bytes);
+    return 1;
+}
+
+int tidelake_procedure_argument_at(size_t i, size_t argument, tidelake_procedure_argument *out)
+{
+    tl_sql_argument a;
+    if (!tl_sql_procedure_argument(i, argument, &a))
+        return 0;
+    size_t bytes = TL_MIN(out->struct_bytes, sizeof *out);
+    const tidelake_procedure_argument found = {.struct_bytes = bytes, .name = a.name, .value = a.value, .help = a.help, .required = a.required};
+    memcpy(out, &found, bytes);
+    return 1;
+}
+
 int tidelake_sql_is_complete(const char *text, size_t bytes)
 {
     return tl_sql_is_complete(text, bytes);

@@ -7,23 +7,39 @@
 
 #include "cli/cli.h"
 
-const cli_command *cli_find_command(int argc, char **argv, int *words)
+static const cli_command *find_command(int argc, char **argv, int *words)
 {
-    for (size_t i = 0; i < cli_n_commands; i++) {
-        const char *name = cli_commands[i].name;
+    size_t n;
+    const cli_command *commands = cli_commands(&n);
+    for (size_t i = 0; i < n; i++) {
+        const char *name = commands[i].name;
         const char *space = strchr(name, ' ');
         if (space == NULL) {
             if (strcmp(argv[0], name) == 0) {
                 *words = 1;
-                return &cli_commands[i];
+                return &commands[i];
             }
         } else if (argc > 1 && strncmp(argv[0], name, (size_t)(space - name)) == 0 && argv[0][space - name] == '\0' &&
                    strcmp(argv[1], space + 1) == 0) {
             *words = 2;
-            return &cli_commands[i];
+            return &commands[i];
         }
     }
     return NULL;
+}
+
+/* A procedure has a command of its own, or is done by one of another name, which may have two words. */
+const cli_command *cli_find_command(int argc, char **argv, int *words)
+{
+    const cli_command *found = find_command(argc, argv, words);
+    const char *other = found != NULL ? NULL : cli_command_of_procedure(argv[0]);
+    for (size_t i = 0; other != NULL && i < cli_n_own_commands; i++) {
+        if (strcmp(cli_own_commands[i].name, other) == 0) {
+            *words = 1;
+            found = &cli_own_commands[i];
+        }
+    }
+    return found;
 }
 
 static const cli_option *find_in(const cli_option *options, const char *name, size_t len)

@@ -44,8 +44,14 @@ typedef struct cli_command {
     int (*run)(const cli_args *args);
 } cli_command;
 
-extern const cli_command cli_commands[];
-extern const size_t cli_n_commands;
+extern const cli_command cli_own_commands[]; /* those written by hand (commands.c) */
+extern const size_t cli_n_own_commands;
+/** All commands: those, and among them one for each procedure that none of them runs. */
+const cli_command *cli_commands(size_t *n);
+/** The commands of procedures (cmd_procedure.c), at most `max`; how many. They are never freed. */
+size_t cli_procedure_commands(cli_command *out, size_t max);
+/** The command that does what a procedure of another name does, its dashes for underscores; NULL: there is none. */
+const char *cli_command_of_procedure(const char *word);
 extern const cli_option cli_common_options[]; /* --warehouse, --help … */
 
 /** Parsed words of one command. */

@@ -134,7 +134,7 @@ static const char care_group[] = "Maintenance";
 static const char other_group[] = "Other";
 
 /* clang-format off: texts stand here as they are printed. */
-const cli_command cli_commands[] = {
+const cli_command cli_own_commands[] = {
     {"run", sql_group, "SCRIPT.sql", 1, 1, "run a SQL script: streaming jobs and batch statements, in Flink's dialect",
      "Streaming INSERTs read their sources, commit at each checkpoint (execution.checkpointing.interval) and go on until they end,\n"
      "are idle (--stop-after-idle) or get SIGINT or SIGTERM, on which they commit and end. A job that died is started by running\n"
@@ -262,4 +262,18 @@ const cli_command cli_commands[] = {
     {"version", other_group, "", 0, 0, "print the version", NULL, "  tidelake version", NULL, cmd_version},
 };
 /* clang-format on */
-const size_t cli_n_commands = sizeof cli_commands / sizeof cli_commands[0];
+const size_t cli_n_own_commands = sizeof cli_own_commands / sizeof cli_own_commands[0];
+
+const cli_command *cli_commands(size_t *n)
+{
+    enum { PROCEDURES_MAX = 64, OWN = sizeof cli_own_commands / sizeof cli_own_commands[0] };
+    static cli_command all[OWN + PROCEDURES_MAX];
+    static size_t n_all;
+    for (size_t i = n_all == 0 ? 0 : OWN; i < OWN; i++) {
+        if (n_all == i && cli_own_commands[i].group == other_group)
+            n_all += cli_procedure_commands(&all[n_all], PROCEDURES_MAX);
+        all[n_all++] = cli_own_commands[i];
+    }
+    *n = n_all;
+    return all;
+}

@@ -3,6 +3,9 @@
 
 #include "cli/cli.h"
 
+static const cli_command *commands;
+static size_t n_commands;
+
 static void print_words(const cli_option *options)
 {
     for (; options != NULL && options->name != NULL; options++)
@@ -12,35 +15,35 @@ static void print_words(const cli_option *options)
 /* Whether the command is the first whose name begins with its first word: `tag` stands for all of `tag …`. */
 static bool is_first_of_word(size_t i)
 {
-    size_t len = strcspn(cli_commands[i].name, " ");
+    size_t len = strcspn(commands[i].name, " ");
     for (size_t k = 0; k < i; k++)
-        if (strcspn(cli_commands[k].name, " ") == len && strncmp(cli_commands[k].name, cli_commands[i].name, len) == 0)
+        if (strcspn(commands[k].name, " ") == len && strncmp(commands[k].name, commands[i].name, len) == 0)
             return false;
     return true;
 }
 
 static void print_first_words(void)
 {
-    for (size_t i = 0; i < cli_n_commands; i++)
+    for (size_t i = 0; i < n_commands; i++)
         if (is_first_of_word(i))
-            printf(" %.*s", (int)strcspn(cli_commands[i].name, " "), cli_commands[i].name);
+            printf(" %.*s", (int)strcspn(commands[i].name, " "), commands[i].name);
 }
 
 /* The second words of a group of commands, while the second word is typed. */
 static void print_group(size_t first)
 {
-    const char *name = cli_commands[first].name;
+    const char *name = commands[first].name;
     size_t len = strcspn(name, " ");
     printf("    %.*s)\n        if [ $COMP_CWORD -eq 2 ]; then words=\"", (int)len, name);
-    for (size_t i = first; i < cli_n_commands; i++)
-        if (strncmp(cli_commands[i].name, name, len + 1) == 0)
-            printf(" %s", cli_commands[i].name + len + 1);
+    for (size_t i = first; i < n_commands; i++)
+        if (strncmp(commands[i].name, name, len + 1) == 0)
+            printf(" %s", commands[i].name + len + 1);
     printf("\"; only_words=1\n        else case \"${COMP_WORDS[2]}\" in\n");
-    for (size_t i = first; i < cli_n_commands; i++) {
-        if (strncmp(cli_commands[i].name, name, len + 1) != 0)
+    for (size_t i = first; i < n_commands; i++) {
+        if (strncmp(commands[i].name, name, len + 1) != 0)
             continue;
-        printf("            %s) words=\"", cli_commands[i].name + len + 1);
-        print_words(cli_commands[i].options);
+        printf("            %s) words=\"", commands[i].name + len + 1);
+        print_words(commands[i].options);
         print_words(cli_common_options);
         printf("\" ;;\n");
     }
@@ -51,8 +54,8 @@ static void print_bash(void)
 {
     printf("# Completion of tidelake for bash; generated from its table of commands by 'tidelake completion bash'.\n"
            "_tidelake() {\n    local cur=${COMP_WORDS[COMP_CWORD]} words= only_words=\n    case \"${COMP_WORDS[1]}\" in\n");
-    for (size_t i = 0; i < cli_n_commands; i++) {
-        const cli_command *command = &cli_commands[i];
+    for (size_t i = 0; i < n_commands; i++) {
+        const cli_command *command = &commands[i];
         if (!is_first_of_word(i))
             continue;
         if (strchr(command->name, ' ') != NULL) {
@@ -79,6 +82,7 @@ int cmd_completion(const cli_args *args)
 {
     if (strcmp(args->params[0], "bash") != 0)
         return cli_usage(args->command, "no completion for '%s'; there is one for bash", args->params[0]);
+    commands = cli_commands(&n_commands);
     print_bash();
     return CLI_EXIT_OK;
 }

@@ -3,6 +3,15 @@
 
 #include "cli/cli.h"
 
+/* Names stand in one column; a group of long ones has a wider one. */
+static int width_of_group(const cli_command *first, size_t n)
+{
+    int width = 16;
+    for (size_t i = 0; i < n && strcmp(first[i].group, first->group) == 0; i++)
+        width = (int)strlen(first[i].name) > width ? (int)strlen(first[i].name) : width;
+    return width;
+}
+
 void cli_help_overview(FILE *out)
 {
     fprintf(out,
@@ -10,13 +19,16 @@ void cli_help_overview(FILE *out)
             "usage: tidelake COMMAND [ARGUMENTS] --warehouse DIR     (or TIDELAKE_WAREHOUSE=DIR)\n",
             tidelake_version());
     const char *group = NULL;
-    for (size_t i = 0; i < cli_n_commands; i++) {
-        const cli_command *command = &cli_commands[i];
-        if (group == NULL || strcmp(group, command->group) != 0) {
-            group = command->group;
+    size_t n;
+    int width = 0;
+    const cli_command *commands = cli_commands(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (group == NULL || strcmp(group, commands[i].group) != 0) {
+            group = commands[i].group;
+            width = width_of_group(&commands[i], n - i);
             fprintf(out, "\n%s\n", group);
         }
-        fprintf(out, "  %-16s %s\n", command->name, command->summary);
+        fprintf(out, "  %-*s %s\n", width, commands[i].name, commands[i].summary);
     }
     fprintf(out, "\nRun 'tidelake COMMAND --help' for arguments and examples of one command.\n"
                  "A program tidelake-NAME beside this one or in PATH adds the command NAME.\n");

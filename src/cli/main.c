@@ -10,16 +10,17 @@
 static int unknown_command(char **argv)
 {
     const char *names[128];
-    size_t n = 0;
+    size_t n = 0, n_commands;
+    const cli_command *commands = cli_commands(&n_commands);
     bool begins = false; /* "tag", whose second word is missing or wrong */
-    for (size_t i = 0; i < cli_n_commands && n < 128; i++) {
-        names[n++] = cli_commands[i].name;
+    for (size_t i = 0; i < n_commands && n < 128; i++) {
+        names[n++] = commands[i].name;
         size_t len = strlen(argv[0]);
-        if (strncmp(cli_commands[i].name, argv[0], len) != 0 || cli_commands[i].name[len] != ' ')
+        if (strncmp(commands[i].name, argv[0], len) != 0 || commands[i].name[len] != ' ')
             continue;
-        fprintf(stderr, begins ? ", %s" : "tidelake %s: what to do? There is ", begins ? cli_commands[i].name : argv[0]);
+        fprintf(stderr, begins ? ", %s" : "tidelake %s: what to do? There is ", begins ? commands[i].name : argv[0]);
         if (!begins)
-            fputs(cli_commands[i].name, stderr);
+            fputs(commands[i].name, stderr);
         begins = true;
     }
     if (!begins) {

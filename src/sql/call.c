@@ -22,11 +22,6 @@ tl_status tl_call__integer(const tl_call *c, const char *text, const char *what,
     return tl_error_wrap(c->b->err, tl_parse_int(text, 0, INT64_MAX, out, c->b->err), "%s", what);
 }
 
-tl_status tl_call__required(const tl_call *c, int i, const char *what)
-{
-    return c->args[i] != NULL ? TL_OK : BIND_ERROR(c->b, c->ast, "the procedure needs the argument '%s'", what);
-}
-
 /* A cell of the result more. */
 tl_status tl_call__add_cell(tl_call *c, const char *text)
 {
@@ -145,66 +140,6 @@ void tl_name_filter_deinit(tl_name_filter *filter)
 
 /* ---- the procedures ---- */
 
-static const struct procedure {
-    const char *name;
-    const char *args[TL_CALL_ARGS_MAX]; /* the first is the table unless it has another name; KEY behind NAME=: it sets that option of the table; options: a list of them */
-    tl_status (*run)(tl_call *c);
-} procedures[] = {
-    {"create_tag", {"table", "tag", "snapshot_id", "time_retained"}, tl_proc__create_tag},
-    {"delete_tag", {"table", "tag"}, tl_proc__delete_tag},
-    {"rename_tag", {"table", "tag", "target_tag"}, tl_proc__rename_tag},
-    {"replace_tag", {"table", "tag", "snapshot_id", "time_retained"}, tl_proc__replace_tag},
-    {"create_tag_from_timestamp", {"table", "tag", "timestamp", "time_retained"}, tl_proc__create_tag_from_timestamp},
-    {"create_tag_from_watermark", {"table", "tag", "watermark", "time_retained"}, tl_proc__create_tag_from_watermark},
-    {"expire_tags", {"table", "older_than"}, tl_proc__expire_tags},
-    {"trigger_tag_automatic_creation", {"table"}, tl_proc__trigger_tags},
-    {"rollback_to", {"table", "tag", "snapshot_id"}, tl_proc__rollback_to},
-    {"create_branch", {"table", "branch", "tag"}, tl_proc__create_branch},
-    {"delete_branch", {"table", "branch"}, tl_proc__delete_branch},
-    {"rename_branch", {"table", "from_branch", "to_branch"}, tl_proc__rename_branch},
-    {"fast_forward", {"table", "branch"}, tl_proc__fast_forward},
-    {"clone",
-     {"database", "table", "catalog_conf", "target_database", "target_table", "target_catalog_conf", "parallelism", "where", "included_tables",
-      "excluded_tables", "prefer_file_format", "clone_from", "meta_only", "clone_if_exists"},
-     tl_proc__clone_tables},
-    {"migrate_table", {"connector", "source_table", "target_table", "options", "parallelism", "delete_origin"}, tl_proc__migrate_table},
-    {"compact",
-     {"table", "partitions", "order_strategy", "order_by", "options", "where", "partition_idle_time", "compact_strategy"},
-     tl_proc__compact},
-    {"compact_database",
-     {"including_databases", "mode", "including_tables", "excluding_tables", "table_options", "partition_idle_time", "compact_strategy"},
-     tl_proc__compact_database},
-    {"compact_manifest", {"table", "options"}, tl_proc__compact_manifest},
-    {"rescale", {"table", "bucket_num", "partition", "scan_parallelism", "sink_parallelism"}, tl_proc__rescale},
-    {"purge_files", {"table"}, tl_proc__purge_files},
-    {"remove_unexisting_files", {"table", "dry_run", "parallelism"}, tl_proc__remove_unexisting_files},
-    {"remove_unexisting_manifests", {"tableId"}, tl_proc__remove_unexisting_manifests},
-    {"expire_snapshots", {"table", "retain_max", "retain_min", "older_than", "max_deletes", "options"}, tl_proc__expire_snapshots},
-    {"expire_changelogs", {"table", "retain_max", "retain_min", "older_than", "max_deletes", "delete_all"}, tl_proc__expire_changelogs},
-    {"expire_partitions",
-     {"table", "expiration_time=partition.expiration-time", "timestamp_formatter=partition.timestamp-formatter",
-      "timestamp_pattern=partition.timestamp-pattern", "expire_strategy=partition.expiration-strategy",
-      "max_expires=partition.expiration-max-num", "options"},
-     tl_proc__expire_partitions},
-    {"drop_partition", {"table", "partitions"}, tl_proc__drop_partition},
-    {"rewrite_file_index", {"table", "partitions"}, tl_proc__rewrite_file_index},
-    {"merge_into",
-     {"target_table", "target_alias", "source_sqls", "source_table", "merge_condition", "matched_upsert_condition", "matched_upsert_setting",
-      "not_matched_insert_condition", "not_matched_insert_values", "matched_delete_condition", "not_matched_by_source_upsert_condition",
-      "not_matched_by_source_upsert_setting", "not_matched_by_source_delete_condition"},
-     tl_proc__merge_into},
-    {"data_evolution_merge_into",
-     {"target_table", "target_alias", "source_sqls", "source_table", "merge_condition", "matched_update_set", "sink_parallelism"},
-     tl_proc__data_evolution_merge_into},
-    {"reset_consumer", {"table", "consumer_id", "next_snapshot_id"}, tl_proc__reset_consumer},
-    {"clear_consumers", {"table", "including_consumers", "excluding_consumers"}, tl_proc__clear_consumers},
-    {"alter_column_default_value", {"table", "column", "default_value"}, tl_proc__alter_column_default_value},
-    {"mark_partition_done", {"table", "partitions"}, tl_proc__mark_partition_done},
-    {"remove_orphan_files", {"table", "older_than", "dry_run", "parallelism", "mode"}, tl_proc__remove_orphan_files},
-    {"rollback_to_timestamp", {"table", "timestamp"}, tl_proc__rollback_to_timestamp},
-    {"rollback_to_watermark", {"table", "watermark"}, tl_proc__rollback_to_watermark},
-};
-
 /* What the reference has and is not here, and why. */
 static const struct {
     const char *name, *reason;
@@ -235,11 +170,6 @@ static tl_status unknown(tl_binder *b, const tl_ast *ast, const char *name)
     return BIND_ERROR(b, ast, "No match found for function signature %s(…): there is no such procedure", name);
 }
 
-const char *tl_sql__procedure_name(size_t i)
-{
-    return i < TL_ARRAY_LEN(procedures) ? procedures[i].name : NULL;
-}
-
 static tl_status constant_text(tl_binder *b, const tl_ast *ast, const char **out)
 {
     tl_expr *e;
@@ -258,13 +188,6 @@ static tl_status constant_text(tl_binder *b, const tl_ast *ast, const char **out
     return status;
 }
 
-/** Whether an argument of the table below has this name. */
-static bool is_argument(const char *arg, const char *name)
-{
-    size_t n = strcspn(arg, "=");
-    return strncasecmp(arg, name, n) == 0 && name[n] == '\0';
-}
-
 tl_status tl_sql__options_of_list(tl_binder *b, const tl_ast *at, const char *text, tl_options *out)
 {
     tl_bytes_view piece;
@@ -281,38 +204,38 @@ tl_status tl_sql__options_of_list(tl_binder *b, const tl_ast *at, const char *te
     return TL_OK;
 }
 
-static tl_status bind_options(tl_call *c, const struct procedure *p)
+static tl_status bind_options(tl_call *c, const tl_procedure *p)
 {
-    for (int i = 0; i < TL_CALL_ARGS_MAX && p->args[i] != NULL; i++) {
-        const char *equals = strchr(p->args[i], '=');
-        if (c->args[i] != NULL && (strcmp(p->args[i], "options") == 0 || strcmp(p->args[i], "table_options") == 0))
+    const char *name;
+    for (size_t i = 0; (name = tl_procedure__argument(p, i)) != NULL; i++) {
+        const char *option = tl_procedure__option(name);
+        if (c->args[i] != NULL && (strcmp(name, "options") == 0 || strcmp(name, "table_options") == 0))
             TL_TRY(tl_sql__options_of_list(c->b, c->ast, c->args[i], &c->options));
-        else if (c->args[i] != NULL && equals != NULL && tl_options_set(&c->options, equals + 1, c->args[i]) != TL_OK)
+        else if (c->args[i] != NULL && option != NULL && tl_options_set(&c->options, option, c->args[i]) != TL_OK)
             return tl_nomem(c->b->err, "options");
     }
     return TL_OK;
 }
 
-static bool takes_table(const struct procedure *p)
-{
-    return strcmp(p->args[0], "table") == 0 || strcmp(p->args[0], "target_table") == 0 || strcmp(p->args[0], "tableId") == 0;
-}
-
-static tl_status bind_arguments(tl_call *c, const struct procedure *p)
+static tl_status bind_arguments(tl_call *c, const tl_procedure *p)
 {
     tl_binder *b = c->b;
-    int position = 0;
+    const char *name;
+    size_t position = 0;
     for (const tl_ast *arg = tl_ast_first(c->ast->kid[1]); arg != NULL; arg = arg->next) {
-        int i = position++;
+        size_t i = position++;
         if (arg->kind == AST_ARG) {
-            for (i = 0; i < TL_CALL_ARGS_MAX && p->args[i] != NULL && !is_argument(p->args[i], arg->text);)
+            for (i = 0; (name = tl_procedure__argument(p, i)) != NULL && strcasecmp(name, arg->text) != 0;)
                 i++;
         }
-        if (i >= TL_CALL_ARGS_MAX || p->args[i] == NULL)
+        if (tl_procedure__argument(p, i) == NULL)
             return arg->kind == AST_ARG ? BIND_ERROR(b, arg, "procedure %s has no argument '%s'", p->name, arg->text)
                                         : BIND_ERROR(b, arg, "procedure %s takes fewer arguments", p->name);
         TL_TRY(constant_text(b, arg->kind == AST_ARG ? arg->kid[0] : arg, &c->args[i]));
     }
+    for (size_t i = 0; (name = tl_procedure__argument(p, i)) != NULL; i++)
+        if (c->args[i] == NULL && tl_procedure__requires(p, i))
+            return BIND_ERROR(b, c->ast, "CALL %s: the procedure needs the argument '%s'", p->name, name);
     /* rollback_to and others take a snapshot number where the tag stands. */
     if (strcmp(p->name, "rollback_to") == 0 && c->args[1] != NULL && c->args[2] == NULL && c->args[1][strspn(c->args[1], "0123456789")] == '\0' && c->args[1][0] != '\0') {
         c->args[2] = c->args[1];
@@ -325,7 +248,6 @@ static tl_status bind_arguments(tl_call *c, const struct procedure *p)
 static tl_status open_table(tl_call *c, const char *catalog)
 {
     tl_binder *b = c->b;
-    TL_TRY(tl_call__required(c, 0, "table"));
     const char *dot = strchr(c->args[0], '.');
     const char *db = dot != NULL ? tl_arena_strndup(b->arena, c->args[0], (size_t)(dot - c->args[0])) : b->db;
     BIND_ALLOC(b, db);
@@ -362,14 +284,12 @@ tl_status tl_sql__call_procedure(tl_binder *b, const tl_ast *ast, tl_reader **ou
     const char *name = tl_ast_last_name(ast->kid[0]);
     const tl_ast *first = tl_ast_first(ast->kid[0]);
     const char *catalog = ast->kid[0]->count == 3 ? first->text : b->catalog;
-    const struct procedure *p = procedures;
-    while (p < procedures + TL_ARRAY_LEN(procedures) && strcasecmp(p->name, name) != 0)
-        p++;
-    if (p == procedures + TL_ARRAY_LEN(procedures))
+    const tl_procedure *p = tl_procedure__find(name);
+    if (p == NULL)
         return unknown(b, ast, name);
     tl_call c = {.b = b, .ast = ast, .catalog = catalog, .columns = {"result"}, .n_columns = 1, .none = "Success"};
     tl_status status = bind_arguments(&c, p);
-    if (status == TL_OK && takes_table(p))
+    if (status == TL_OK && tl_procedure__takes_table(p))
         status = open_table(&c, catalog);
     if (status == TL_OK)
         status = tl_error_wrap(b->err, p->run(&c), "line %d:%d: CALL %s", (int)ast->line, (int)ast->position, name);

@@ -397,8 +397,8 @@ static tl_status run_show(tl_binder *b, const tl_ast *ast, tl_reader **out)
         size_t n = 0;
         const char **names = tl_arena_alloc(b->arena, 64 * sizeof *names);
         BIND_ALLOC(b, names);
-        while (n < 64 && (names[n] = tl_sql__procedure_name(n)) != NULL)
-            n++;
+        for (tl_sql_procedure p; n < 64 && tl_sql_procedure_at(n, &p); n++)
+            names[n] = p.name;
         return names_result("procedure name", names, n, ast, out, b->err);
     }
     if (strcmp(what, "PARTITIONS") == 0)

@@ -110,8 +110,7 @@ tl_status tl_sql__clone(tl_binder *b, const tl_ast *at, const char *catalog, con
 tl_status tl_sql__migrate_table(tl_binder *b, const tl_ast *at, const char *catalog, const char *connector, const char *source, const char *target,
                                 const tl_options *options);
 
-/* procedures.c */
+/* call.c */
 tl_status tl_sql__call_procedure(tl_binder *b, const tl_ast *ast, tl_reader **out);
-const char *tl_sql__procedure_name(size_t i);
 
 #endif

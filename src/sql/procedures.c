@@ -92,7 +92,6 @@ static tl_status drop_partitions(tl_call *c, const tl_options *specs, size_t n)
 
 tl_status tl_proc__drop_partition(tl_call *c)
 {
-    TL_TRY(tl_call__required(c, 1, "partitions"));
     return tl_call__with_partitions(c, c->args[1], drop_partitions);
 }
 
@@ -103,7 +102,6 @@ static tl_status mark_partitions(tl_call *c, const tl_options *specs, size_t n)
 
 tl_status tl_proc__mark_partition_done(tl_call *c)
 {
-    TL_TRY(tl_call__required(c, 1, "partitions"));
     return tl_call__with_partitions(c, c->args[1], mark_partitions);
 }
 
@@ -135,15 +133,12 @@ tl_status tl_proc__rewrite_file_index(tl_call *c)
 
 tl_status tl_proc__alter_column_default_value(tl_call *c)
 {
-    TL_TRY(tl_call__required(c, 1, "column"));
     const tl_alter change = {.kind = TL_ALTER_COLUMN_DEFAULT, .name = c->args[1], .value = c->args[2]};
     return tl_table_alter(c->table->lake, c->table->db, c->table->name, &change, 1, c->b->err);
 }
 
 tl_status tl_proc__merge_into(tl_call *c)
 {
-    TL_TRY(tl_call__required(c, 3, "source_table"));
-    TL_TRY(tl_call__required(c, 4, "merge_condition"));
     const tl_merge_into_spec spec = {.target = c->table,
                                 .target_path = c->args[0],
                                 .target_alias = c->args[1],
@@ -163,8 +158,6 @@ tl_status tl_proc__merge_into(tl_call *c)
 
 tl_status tl_proc__data_evolution_merge_into(tl_call *c)
 {
-    for (size_t i = 3; i <= 5; i++) /* merge_into, whose other parts are not there */
-        TL_TRY(tl_call__required(c, i, i == 3 ? "source_table" : i == 4 ? "merge_condition" : "matched_update_set"));
     if (tl_table_config(c->table->table) == NULL || !tl_table_config(c->table->table)->data_evolution)
         return BIND_ERROR(c->b, c->ast, "Only DataEvolutionTable supports data-evolution merge-into action.");
     const tl_merge_into_spec spec = {.target = c->table,
@@ -200,8 +193,5 @@ tl_status tl_proc__clone_tables(tl_call *c)
 
 tl_status tl_proc__migrate_table(tl_call *c)
 {
-    TL_TRY(tl_call__required(c, 0, "connector"));
-    TL_TRY(tl_call__required(c, 1, "source_table"));
-    TL_TRY(tl_call__required(c, 2, "target_table"));
     return tl_sql__migrate_table(c->b, c->ast, c->catalog, c->args[0], c->args[1], c->args[2], &c->options);
 }

@@ -25,10 +25,31 @@ typedef struct tl_call {
     size_t n_cells;
 } tl_call;
 
+/** One procedure of the table (procedure_table.c). */
+typedef struct tl_procedure {
+    const char *name;
+    const char *args[TL_CALL_ARGS_MAX]; /* in order; `*` before the name: it must be given */
+    tl_status (*run)(tl_call *c);
+    const char *summary; /* one line */
+} tl_procedure;
+/** NULL: there is none of that name, in any case. */
+const tl_procedure *tl_procedure__find(const char *name);
+/** Name of argument `i`, NULL behind the last. */
+static inline const char *tl_procedure__argument(const tl_procedure *p, size_t i)
+{
+    return i >= TL_CALL_ARGS_MAX || p->args[i] == NULL ? NULL : p->args[i] + (p->args[i][0] == '*');
+}
+static inline bool tl_procedure__requires(const tl_procedure *p, size_t i)
+{
+    return p->args[i][0] == '*';
+}
+/** Whether the first argument is the table that it works on. */
+bool tl_procedure__takes_table(const tl_procedure *p);
+/** Option of the table that an argument of this name sets for the call; NULL: none. */
+const char *tl_procedure__option(const char *argument);
+
 /** Argument `what`, a number; `or_else` where it is not given. */
 tl_status tl_call__integer(const tl_call *c, const char *text, const char *what, int64_t or_else, int64_t *out);
-/** TL_E_INVALID unless argument `i` is given. */
-tl_status tl_call__required(const tl_call *c, int i, const char *what);
 /** "key=value,key=value" into *out, over what is there. TL_E_INVALID at `at` where a piece has no `=`. */
 tl_status tl_sql__options_of_list(tl_binder *b, const tl_ast *at, const char *text, tl_options *out);
 /** A cell of the result more; rows of n_columns cells. */

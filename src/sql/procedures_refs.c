@@ -11,7 +11,6 @@
 tl_status tl_proc__create_tag(tl_call *c)
 {
     int64_t snapshot, retained = TL_ABSENT;
-    TL_TRY(tl_call__required(c, 1, "tag"));
     TL_TRY(tl_call__integer(c, c->args[2], "snapshot_id", 0, &snapshot));
     if (c->args[3] != NULL)
         TL_TRY(tl_parse_duration_ms(c->args[3], &retained, c->b->err));
@@ -20,7 +19,6 @@ tl_status tl_proc__create_tag(tl_call *c)
 
 tl_status tl_proc__delete_tag(tl_call *c)
 {
-    TL_TRY(tl_call__required(c, 1, "tag"));
     tl_bytes_view tag;
     for (const char *at = c->args[1]; tl_list_next(&at, &tag);) { /* a list: a,b */
         const char *name = tl_arena_strndup(c->b->arena, (const char *)tag.data, tag.len);
@@ -32,15 +30,12 @@ tl_status tl_proc__delete_tag(tl_call *c)
 
 tl_status tl_proc__rename_tag(tl_call *c)
 {
-    TL_TRY(tl_call__required(c, 1, "tag"));
-    TL_TRY(tl_call__required(c, 2, "target_tag"));
     return tl_table_rename_tag(c->table->table, c->args[1], c->args[2], c->b->err);
 }
 
 tl_status tl_proc__replace_tag(tl_call *c)
 {
     int64_t snapshot, retained = TL_ABSENT;
-    TL_TRY(tl_call__required(c, 1, "tag"));
     TL_TRY(tl_call__integer(c, c->args[2], "snapshot_id", 0, &snapshot));
     if (c->args[3] != NULL)
         TL_TRY(tl_parse_duration_ms(c->args[3], &retained, c->b->err));
@@ -51,8 +46,6 @@ tl_status tl_proc__replace_tag(tl_call *c)
 static tl_status tag_first_since(tl_call *c, bool watermark)
 {
     int64_t ms, retained = TL_ABSENT;
-    TL_TRY(tl_call__required(c, 1, "tag"));
-    TL_TRY(tl_call__required(c, 2, watermark ? "watermark" : "timestamp"));
     TL_TRY(tl_error_wrap(c->b->err, tl_parse_int(c->args[2], INT64_MIN, INT64_MAX, &ms, c->b->err), "%s", watermark ? "watermark" : "timestamp"));
     if (c->args[3] != NULL)
         TL_TRY(tl_parse_duration_ms(c->args[3], &retained, c->b->err));
@@ -114,7 +107,6 @@ static tl_status roll_back_before(tl_call *c, bool watermark, int64_t *from, int
 {
     int64_t ms;
     const char *what = watermark ? "watermark" : "timestamp";
-    TL_TRY(tl_call__required(c, 1, what));
     TL_TRY(tl_error_wrap(c->b->err, tl_parse_int(c->args[1], INT64_MIN, INT64_MAX, &ms, c->b->err), "%s", what));
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *latest = NULL;
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *snap = NULL;
@@ -145,26 +137,21 @@ tl_status tl_proc__rollback_to_watermark(tl_call *c)
 
 tl_status tl_proc__create_branch(tl_call *c)
 {
-    TL_TRY(tl_call__required(c, 1, "branch"));
     return tl_table_create_branch(c->table->table, c->args[1], c->args[2], c->b->err);
 }
 
 tl_status tl_proc__delete_branch(tl_call *c)
 {
-    TL_TRY(tl_call__required(c, 1, "branch"));
     return tl_table_delete_branch(c->table->table, c->args[1], c->b->err);
 }
 
 tl_status tl_proc__rename_branch(tl_call *c)
 {
-    TL_TRY(tl_call__required(c, 1, "from_branch"));
-    TL_TRY(tl_call__required(c, 2, "to_branch"));
     return tl_table_rename_branch(c->table->table, c->args[1], c->args[2], c->b->err);
 }
 
 tl_status tl_proc__fast_forward(tl_call *c)
 {
-    TL_TRY(tl_call__required(c, 1, "branch"));
     return tl_table_fast_forward(c->table->table, c->args[1], c->b->err);
 }
 
@@ -181,7 +168,6 @@ tl_status tl_proc__expire_tags(tl_call *c)
 tl_status tl_proc__reset_consumer(tl_call *c)
 {
     int64_t next;
-    TL_TRY(tl_call__required(c, 1, "consumer_id"));
     if (c->args[2] == NULL)
         return tl_table_consumer_delete(c->table->table, c->args[1], c->b->err);
     TL_TRY(tl_call__integer(c, c->args[2], "next_snapshot_id", 0, &next));

@@ -394,4 +394,22 @@ tl_status tl_sql_complete(tl_sql_session *session, const char *prefix, char ***n
 /** Whether the embedded engine can be loaded, with its version or the reason why not in `text`. */
 bool tl_sql_engine_available(char text[256]);
 
+/* ---- procedures: what CALL sys.NAME(…) runs ---- */
+
+typedef struct tl_sql_procedure {
+    const char *name;
+    const char *summary; /* one line */
+    bool takes_table;    /* the first argument is the table that it works on */
+    size_t n_arguments;
+} tl_sql_procedure;
+typedef struct tl_sql_argument {
+    const char *name;
+    const char *value; /* a word for it in a help text; "": true or false */
+    const char *help;
+    bool required;
+} tl_sql_argument;
+/** Procedure `i`, its argument; false behind the last. */
+bool tl_sql_procedure_at(size_t i, tl_sql_procedure *out);
+bool tl_sql_procedure_argument(size_t i, size_t argument, tl_sql_argument *out);
+
 #endif

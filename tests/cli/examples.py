@@ -22,7 +22,9 @@ echo '{"columns":[{"name":"dt","type":"STRING"},{"name":"k","type":"INT"}],"part
 printf '{"dt":"2024-05-01","k":1}\n{"dt":"2024-05-02","k":2}\n' | tidelake write db.days -
 printf 'dt,k\n2024-05-01,3\n' > day.csv
 echo '{"columns":[{"name":"day","type":"STRING"}],"options":{"deletion-vectors.enabled":"true"}}' | tidelake create db.log -
-echo '{"day":"2023-12-31"}' | tidelake write db.log -
+echo '{"day":"2023-12-31"}' | tidelake write db.log - --watermark 1714521600000
+echo '{"columns":[{"name":"k","type":"INT"},{"name":"v","type":"STRING"}],"options":{"row-tracking.enabled":"true","data-evolution.enabled":"true"}}' | tidelake create db.wide -
+echo '{"k":1,"v":"a"}' | tidelake write db.wide -
 tidelake read db.t --format parquet --output rows.parquet
 echo '{"columns":[{"name":"id","type":"INT"}]}' > schema.json
 mkdir -p hive/events/dt=2024-05-01 && cp rows.parquet hive/events/dt=2024-05-01
