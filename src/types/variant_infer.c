@@ -36,6 +36,7 @@ typedef struct inferrer {
     tl_arena row;  /* what one row is made of */
     tl_arena *into; /* one of them: where what comes together goes */
     tl_bytes_view value, metadata; /* of the row */
+    size_t bytes_left;             /* of the value: tl_variant__spend() */
     int max_depth;
     tl_error *err;
 } inferrer;
@@ -272,6 +273,7 @@ static tl_status shape_of(inferrer *f, size_t pos, int depth, shape **out)
     tl_variant__nested n;
     *out = NULL;
     TL_TRY(tl_variant__size(f->value, pos, &bytes, f->err));
+    TL_TRY(tl_variant__spend(&f->bytes_left, 1, f->err));
     int basic = f->value.data[pos] & 3, kind = f->value.data[pos] >> 2;
     bool is_nested = basic == TL_VARIANT__OBJECT || basic == TL_VARIANT__ARRAY;
     if (basic == TL_VARIANT__PRIMITIVE && kind == TL_VARIANT__NULL)
@@ -351,6 +353,7 @@ static tl_status look_at(inferrer *f, const tl_column *col, int64_t rows, shape 
         ++*values;
         f->value = tl_col_bytes(col->children[0], i);
         f->metadata = tl_col_bytes(col->children[1], i);
+        f->bytes_left = f->value.len;
         tl_arena_reset(&f->row);
         f->into = &f->row;
         TL_TRY(shape_of(f, 0, f->max_depth, &one));

@@ -49,6 +49,16 @@ static inline tl_i128 tl_variant__read_signed(const uint8_t *p, size_t bytes)
     return (tl_i128)v;
 }
 
+/** Values do not overlap: those that are visited take no more bytes than there are, and a visitor spends them from `left`. Without that, few
+    bytes would be as many values as one likes: each array tells that all its elements are the same next array. TL_E_CORRUPT. */
+static inline tl_status tl_variant__spend(size_t *left, size_t bytes, tl_error *err)
+{
+    if (*left < bytes)
+        return tl_error_set(err, TL_E_CORRUPT, "malformed VARIANT: its values overlap");
+    *left -= bytes;
+    return TL_OK;
+}
+
 /* ---- variant.c ---- */
 
 /** Key `id` of the metadata, which points into it. TL_E_CORRUPT. */

@@ -102,6 +102,7 @@ typedef struct splitter {
     tl_arena arena;
     part top;
     tl_bytes_view value, metadata; /* of the row */
+    size_t bytes_left;             /* of the value: tl_variant__spend() */
     tl_error *err;
 } splitter;
 
@@ -143,10 +144,9 @@ static tl_status end_part(const splitter *s, const part *p, tl_bytes_view bytes,
     return put(s, p->group, tl_builder_end(p->group));
 }
 
-static tl_status put_untyped(const splitter *s, const part *p, size_t pos)
+static tl_status put_untyped(splitter *s, const part *p, size_t pos, size_t bytes)
 {
-    size_t bytes;
-    TL_TRY(tl_variant__size(s->value, pos, &bytes, s->err));
+    TL_TRY(tl_variant__spend(&s->bytes_left, bytes, s->err));
     return end_part(s, p, (tl_bytes_view){s->value.data + pos, bytes}, /* is_typed= */ false);
 }
 
@@ -298,6 +298,7 @@ static tl_status put_fields(splitter *s, const part *p, const tl_variant__nested
             continue;
         }
         TL_TRY(tl_variant__size(s->value, pos, &bytes, s->err));
+        TL_TRY(tl_variant__spend(&s->bytes_left, bytes, s->err));
         fields[(*n_rest)++] = (tl_variant__field){name, id, rest->len};
         if (tl_buf_append(rest, s->value.data + pos, bytes) != TL_OK)
             return tl_nomem(s->err, "shredded VARIANT");
@@ -335,13 +336,17 @@ static tl_status put_part(splitter *s, const part *p, size_t pos)
     tl_type_kind kind = p->typed == NULL ? TL_VARIANT : tl_builder_type(p->typed)->kind;
     if ((kind == TL_ROW && basic == TL_VARIANT__OBJECT) || (kind == TL_ARRAY && basic == TL_VARIANT__ARRAY)) {
         tl_variant__nested n;
+        TL_TRY(tl_variant__spend(&s->bytes_left, 1, s->err));
         TL_TRY(tl_variant__nested_at(s->value, pos, &n, s->err));
         return kind == TL_ROW ? put_object(s, p, &n) : put_array(s, p, &n);
     }
     bool taken = false;
     if (kind != TL_VARIANT && kind != TL_ROW && kind != TL_ARRAY)
         TL_TRY(try_scalar(s, p, pos, &taken));
-    return taken ? end_part(s, p, (tl_bytes_view){0}, /* is_typed= */ true) : put_untyped(s, p, pos);
+    if (!taken)
+        return put_untyped(s, p, pos, bytes);
+    TL_TRY(tl_variant__spend(&s->bytes_left, bytes, s->err));
+    return end_part(s, p, (tl_bytes_view){0}, /* is_typed= */ true);
 }
 
 static tl_status put_rows(splitter *s, const tl_column *col)
@@ -353,6 +358,7 @@ static tl_status put_rows(splitter *s, const tl_column *col)
         }
         s->value = tl_col_bytes(col->children[0], row);
         s->metadata = tl_col_bytes(col->children[1], row);
+        s->bytes_left = s->value.len;
         TL_TRY(put(s, s->top.metadata, tl_builder_bytes(s->top.metadata, s->metadata.data, s->metadata.len)));
         TL_TRY(put_part(s, &s->top, 0));
     }

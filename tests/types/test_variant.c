@@ -325,6 +325,46 @@ static void damaged_variants_give_no_schema(void **state)
     tl_type_unref(variant);
 }
 
+/* Arrays in each other, each of which tells that its eight elements are the same next one: 8 ^ LEVELS values in 400 bytes. */
+static void values_that_overlap_are_refused(void **state)
+{
+    (void)state;
+    enum { LEVELS = 20, ELEMENTS = 8, HEAD = 2 + (ELEMENTS + 1) * 2 };
+    static const tl_variant_limits limits = {300, 50, 0.1};
+    static const uint8_t metadata[] = {1, 0, 0};
+    uint8_t value[LEVELS * HEAD + 1] = {0};
+    char schema[LEVELS * 7 + 8] = "BIGINT";
+    for (int i = 0; i < LEVELS; i++) {
+        uint8_t *at = value + i * HEAD;
+        at[0] = 1 << 2 | 3; /* an array whose offsets have two bytes */
+        at[1] = ELEMENTS;
+        tl_write_le16(at + HEAD - 2, (uint16_t)(sizeof value - (size_t)(i + 1) * HEAD));
+        char inner[sizeof schema];
+        memcpy(inner, schema, sizeof inner);
+        snprintf(schema, sizeof schema, "ARRAY<%.*s>", (int)sizeof schema - 8, inner);
+    }
+    const tl_type *variant = test_type("VARIANT"), *wanted = test_type(schema), *inferred_type = NULL, *group = NULL;
+    tl_builder *b;
+    tl_column *col, *split = NULL;
+    int32_t left = 300;
+    tl_error err;
+    assert_int_equal(tl_builder_create(variant, &b, NULL), TL_OK);
+    assert_int_equal(tl_builder_bytes(tl_builder_child(b, 0), value, sizeof value), TL_OK);
+    assert_int_equal(tl_builder_bytes(tl_builder_child(b, 1), metadata, sizeof metadata), TL_OK);
+    assert_int_equal(tl_builder_end(b), TL_OK);
+    assert_int_equal(tl_builder_finish(b, &col, NULL), TL_OK);
+    assert_int_equal(tl_variant_infer((const tl_column *const *)&col, 1, 1, &limits, &left, &inferred_type, &err), TL_E_CORRUPT);
+    assert_non_null(strstr(err.message, "overlap"));
+    assert_int_equal(tl_variant_shredded_type(wanted, &group, NULL), TL_OK);
+    assert_int_equal(tl_variant_shred(col, group, &split, &err), TL_E_CORRUPT);
+    assert_non_null(strstr(err.message, "overlap"));
+    tl_column_unref(col);
+    tl_builder_free(b);
+    tl_type_unref(variant);
+    tl_type_unref(wanted);
+    tl_type_unref(group);
+}
+
 static void memory_may_run_out(void **state)
 {
     (void)state;
@@ -349,7 +389,7 @@ int main(void)
         cmocka_unit_test(what_is_no_variant_is_refused),     cmocka_unit_test(columns_of_variants_come_back_from_text),
         cmocka_unit_test(shredded_variants_are_put_together), cmocka_unit_test(shredding_loses_nothing),
         cmocka_unit_test(schemas_are_inferred_as_by_the_reference),
-        cmocka_unit_test(damaged_variants_give_no_schema), cmocka_unit_test(a_schema_of_other_types_is_refused), cmocka_unit_test(memory_may_run_out),
+        cmocka_unit_test(damaged_variants_give_no_schema), cmocka_unit_test(values_that_overlap_are_refused), cmocka_unit_test(a_schema_of_other_types_is_refused), cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests_name("variant", tests, NULL, NULL);
 }
