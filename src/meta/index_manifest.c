@@ -301,7 +301,7 @@ static tl_status to_record(const tl_index_entry *entry, tl_buf *scratch, index_r
     const tl_index_file *f = entry->file;
     size_t n_ranges = (size_t)TL_MAX(f->n_ranges, 0), n_extra = (size_t)TL_MAX(f->n_extra_fields, 0);
     scratch->len = 0;
-    if (tl_buf_reserve(scratch, n_ranges * sizeof(range_record) + n_extra * sizeof(int64_t) + 1) != TL_OK)
+    if (tl_buf_reserve(scratch, n_ranges * sizeof(range_record) + n_extra * sizeof(int64_t) + 1) != TL_OK || scratch->data == NULL)
         return tl_nomem(err, "index manifest");
     range_record *ranges = (range_record *)(void *)scratch->data;
     int64_t *extra = (int64_t *)(void *)(ranges + n_ranges);

@@ -79,7 +79,7 @@ static void bounds_of(const partition_rows *rows, int32_t c, int64_t *min, int64
     const tl_column *col = rows->cols[c];
     *min = *max = -1;
     *null_count = 0;
-    for (int64_t i = 0; i < col->length; i++) {
+    for (int64_t i = 0; i < (int64_t)rows->n; i++) {
         if (tl_col_is_null(col, i)) {
             *null_count += rows->counts[i];
             continue;

@@ -208,7 +208,6 @@ static tl_status check_rank_window(tl_binder *b, const char *name, tl_agg_kind k
 
 static tl_status aggregate_type(tl_binder *b, tl_bound_agg *agg, tl_expr **args, int32_t n, const tl_ast *ast, const tl_type **out)
 {
-    const tl_type *arg = n > 0 ? args[0]->type : NULL;
     switch (agg->call.kind) {
     case TL_AGG_COUNT:
     case TL_AGG_ROW_NUMBER:
@@ -220,6 +219,13 @@ static tl_status aggregate_type(tl_binder *b, tl_bound_agg *agg, tl_expr **args,
     case TL_AGG_PERCENT_RANK:
     case TL_AGG_CUME_DIST:
         return tl_bind__simple_type(b, TL_DOUBLE, false, 0, 0, out);
+    default:
+        break;
+    }
+    if (n == 0)
+        return BIND_ERROR(b, ast, "%s needs an argument", tl_agg_name(agg->call.kind));
+    const tl_type *arg = args[0]->type;
+    switch (agg->call.kind) {
     case TL_AGG_SUM:
         if (!tl_sql__is_numeric(arg))
             return BIND_ERROR(b, ast, "Cannot apply 'SUM' to arguments of type 'SUM(<%s>)'. Supported form(s): 'SUM(<NUMERIC>)'", tl_bind__type_text(b, arg));

@@ -319,7 +319,8 @@ static tl_status bind_name(tl_binder *b, const tl_ast *name, tl_expr **out)
     enum { PARTS_MAX = 32 };
     const tl_ast *ids[PARTS_MAX];
     int n = 0;
-    for (const tl_ast *id = tl_ast_first(name); id != NULL; id = id->next) {
+    ids[n++] = tl_ast_first(name);
+    for (const tl_ast *id = ids[0]->next; id != NULL; id = id->next) {
         if (n == PARTS_MAX)
             return BIND_ERROR(b, name, "the name has more than %d parts", PARTS_MAX);
         ids[n++] = id;
@@ -1031,7 +1032,7 @@ tl_status tl_bind__expr(tl_binder *b, const tl_ast *ast, tl_expr **out)
     case AST_INDEX:
         return bind_index(b, ast, out);
     case AST_FIELD: {
-        tl_expr *row;
+        tl_expr *row = NULL;
         TL_TRY(tl_bind__expr(b, ast->kid[0], &row));
         return bind_field(b, row, ast->text, ast, out);
     }

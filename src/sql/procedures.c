@@ -113,6 +113,8 @@ tl_status tl_proc__remove_orphan_files(tl_call *c)
     tl_orphan *orphans = NULL;
     bool dry = c->args[2] != NULL && strcasecmp(c->args[2], "true") == 0;
     TL_TRY(tl_call__age_of(c, c->args[1], "older_than", &age));
+    if (age <= 0)
+        return BIND_ERROR(c->b, c->ast, "'older_than' must be before now ('%s' is not): files that are being written belong to no snapshot yet", c->args[1]);
     TL_TRY((dry ? tl_table_find_orphans : tl_table_remove_orphans)(c->table->table, age, &orphans, &n, c->b->err));
     for (size_t i = 0; i < n; i++)
         bytes += orphans[i].bytes;

@@ -4,7 +4,7 @@
  *
  * Who loses what: data of an APPEND conflicts with nothing and always gets in. A compaction that finds its input gone (another
  * job compacted it, or it was overwritten) is dropped with the files that it made; its changelog will be made by the compaction
- * that comes next, since the level-0 files stay. Messages that delete files or overwrite can conflict; then nothing gets in and
+ * that comes next, since the level-0 files stay (where readers do not look there, the commit compacts once more). Messages that delete files or overwrite can conflict; then nothing gets in and
  * their files are removed.
  */
 #include "table/format_table.h"
@@ -584,6 +584,20 @@ static void maintain_quietly(tl_table *table, const char *user, int64_t identifi
         tl_log(TL_LOG_WARN, "table %s.%s: upkeep after a commit: %s", table->db, table->name, err.message);
 }
 
+/* Where level 0 is not read, rows whose compaction has lost its race would be seen by nobody until somebody compacts. Whoever waits for
+   compactions so that readers see what was committed wants them placed now. The rows are committed, whatever becomes of it. */
+static void place_level0(tl_table *table)
+{
+    tl_error err = {0};
+    tl_commit_result result = {.compaction_dropped = true};
+    for (int tries = 0; tries < 3 && result.compaction_dropped; tries++) {
+        if (tl_table_compact(table, /* user= */ NULL, /* full= */ false, /* pool= */ NULL, &result, &err) != TL_OK) {
+            tl_log(TL_LOG_WARN, "table %s.%s: rows are committed, but not yet seen by readers, which do not look at level 0: %s", table->db, table->name, err.message);
+            return;
+        }
+    }
+}
+
 tl_status tl_table_commit(tl_table *table, const tl_commit_spec *spec, const tl_commit_messages *messages, tl_commit_result *out, tl_error *err)
 {
     char name[256];
@@ -604,11 +618,14 @@ tl_status tl_table_commit(tl_table *table, const tl_commit_spec *spec, const tl_
         status = look_for_committed(&c, err);
     if (status == TL_OK)
         status = spec->overwrite ? overwrite(&c, err) : plain(&c, err);
+    bool hidden = c.result.compaction_dropped && c.append.table.n > 0 && tl_table__skips_level0(table) && tl_table_lookups_wait(table);
     tl_changes_deinit(&c.append);
     tl_changes_deinit(&c.compact);
     if (status != TL_OK)
         return tl_error_wrap(err, status, "commit to table %s", tl_table__full_name(table, name));
     remember(table, user, spec->identifier);
+    if (hidden)
+        place_level0(table);
     if (c.result.snapshots > 0)
         maintain_quietly(table, user, spec->identifier, messages);
     if (out != NULL)

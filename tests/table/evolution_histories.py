@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Random histories of tables whose schema changes, written by turns by tidelake and by the Java reference, read by both.
 
-evolution_histories.py ORACLE TIDELAKE [SEED [HISTORIES]]
+evolution_histories.py ORACLE TIDELAKE [SEED [TABLES]]
 
 Every change of the schema is done by both (by tidelake on a copy): they must agree whether it is allowed and on the new schema
 file. Rows are written and compacted by either. After each step some reads must print the same: all columns or some, with filters,
@@ -12,13 +12,14 @@ in place, and its seed is printed.
 import copy
 import json
 import os
-import random
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../interop"))
+import random_vectors  # noqa: E402
 
 SCALARS = ["BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(8, 2)", "DECIMAL(12, 4)", "DECIMAL(30, 3)", "DATE", "TIME(3)",
            "TIMESTAMP(3)", "TIMESTAMP(6)", "TIMESTAMP(6) WITH LOCAL TIME ZONE", "STRING", "VARCHAR(6)", "CHAR(4)", "BYTES", "VARBINARY(3)"]
@@ -34,20 +35,13 @@ WIDER = {"TINYINT": ["SMALLINT", "INT", "BIGINT", "STRING", "DOUBLE", "DECIMAL(8
 
 
 class Oracle:
-    def __init__(self, path):
-        self.process = subprocess.Popen([path, "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=dict(os.environ, TZ="UTC"))
+    def __init__(self, served):
+        self.served = served
 
     def run(self, words):
         """Lines and the error, None if it went well."""
-        self.process.stdin.write(" ".join(shlex.quote(w) for w in words) + "\n")
-        self.process.stdin.flush()
-        out = []
-        for text in self.process.stdout:
-            if text.startswith('{"_end"'):
-                end = json.loads(text)
-                return out, None if end["ok"] else end["error"]
-            out.append(text.rstrip("\n"))
-        sys.exit("the reference has died")
+        ok, out = self.served.run(*words)
+        return (out, None) if ok else ([], out)
 
 
 class Program:
@@ -141,9 +135,8 @@ def is_cast(error):
 
 
 class History:
-    def __init__(self, seed, oracle, program):
-        self.rng, self.oracle, self.program = random.Random(seed), oracle, program
-        self.base = tempfile.mkdtemp(prefix="evolution-%d-" % seed)
+    def __init__(self, rng, oracle, program, folder):
+        self.rng, self.oracle, self.program, self.base = rng, oracle, program, folder
         self.warehouse, self.table = self.base + "/warehouse", "db.t"
         self.log = open(self.base + "/log", "w")
         self.names, self.snapshots, self.reads = 0, 0, 0
@@ -199,6 +192,7 @@ class History:
             if engine == "aggregation":
                 options["fields.s.aggregate-function"] = rng.choice(["sum", "max", "last_value"])
         rng.shuffle(columns)
+        options.update(random_vectors.manifests(rng))
         schema = {"columns": columns, "partitionKeys": [], "primaryKeys": ["k", "k2"][:rng.randint(1, 2)] if self.keyed else [], "options": options, "comment": ""}
         error = self.either(["create", self.warehouse, self.table, self.file("schema", json.dumps(schema))])
         if error is not None:
@@ -366,24 +360,18 @@ class History:
                 raise Differs("fsck: " + error)
 
 
-def main():
-    oracle, program = Oracle(sys.argv[1]), Program(sys.argv[2])
-    seed, count = int(sys.argv[3]) if len(sys.argv) > 3 else 1, int(sys.argv[4]) if len(sys.argv) > 4 else 20
-    bad, reads = 0, 0
-    for s in range(seed, seed + count):
-        history = History(s, oracle, program)
-        try:
-            history.live()
-        except StopIteration:
-            shutil.rmtree(history.base)
-        except Differs as difference:
-            bad += 1
-            print("seed %d, %s: %s" % (s, history.base, str(difference)[:1500]), flush=True)
-        else:
-            shutil.rmtree(history.base)
-        reads += history.reads
-    print("%d histories, %d reads, %d differ" % (count, reads, bad))
-    sys.exit(bad > 0)
+def history(rng, oracle, ours, folder, _):
+    """As run_history() of random_vectors.py wants it; how many steps a history has is drawn."""
+    one = History(rng, Oracle(oracle), Program(ours.path), folder)
+    try:
+        one.live()
+    except StopIteration:
+        pass
+    except Differs as e:
+        raise random_vectors.Difference(str(e)[:1500]) from e
+    finally:
+        one.log.close()
 
 
-main()
+if __name__ == "__main__":
+    sys.exit(random_vectors.main_of(history, "evolution"))

@@ -251,10 +251,7 @@ static void check_world(world *w, const kind *k, job a, tl_status status_a, cons
         deleted |= jobs[i] == DELETE && outcomes[i] == TL_OK;
         inserted |= jobs[i] == INSERT && outcomes[i] == TL_OK;
     }
-    /* A rescaling takes the files that a writer's own compaction began with. Rows that came after it wait on level 0, which is not read where there
-     * are vectors, for the next compaction. */
-    if (!(w->other == RESCALE && strstr(k->options, "deletion-vectors") != NULL))
-        check_rows(&w->second, NULL, deleted, inserted, what);
+    check_rows(&w->second, NULL, deleted, inserted, what);
     for (int i = 0; i < 2; i++)
         if ((jobs[i] == TAG_FIRST || jobs[i] == TAG_LAST) && outcomes[i] == TL_OK)
             check_tag(w, k, jobs[i] == TAG_FIRST ? "first" : "last", what);
