@@ -1,7 +1,9 @@
 /* Records of Avro files put together by hand: what our writer never writes reads as well, or is refused at the right place. */
 #include "base/bits.h"
+#include "format/avro/rows_private.h"
 #include "format/format.h"
 #include "support/random_column.h"
+#include "types/key.h"
 
 enum { ROWS = 300 };
 
@@ -225,11 +227,144 @@ static void wrong_values_are_refused(void **state)
     refuse("\x02\x01", 2, 4, "row 100: field 'd'");                                        /* length -1 */
 }
 
+/* ---- four numbers at once ---- */
+
+/* A field at the end of `buf`: a branch, and a number of so many bytes (0: null, -1: a branch that there is not). */
+static int64_t put_field(tl_buf *buf, uint8_t value, int bytes, uint64_t *rng)
+{
+    int64_t v = bytes > 0 ? tl_unzigzag64(test_random(rng) >> (64 - 7 * TL_MIN(bytes, 9))) : 0;
+    uint8_t branch = bytes > 0 ? value : bytes == 0 ? 2 - value : (uint8_t)(4 | test_random(rng));
+    put(buf, &branch, 1);
+    if (bytes > 0) {
+        uint8_t plain[10];
+        size_t least = tl_varint_encode(tl_zigzag64(v), plain);
+        put_long(buf, v, bytes - (int)least);
+    }
+    return v;
+}
+
+/* Fields of up to `bytes_max` bytes: what is taken is right, and nothing is declined without a reason. */
+static void check_fours(int bytes_max, uint64_t *rng)
+{
+    tl_error err;
+    int64_t taken = 0;
+    const tl_type *types[] = {test_type("INT"), test_type("BIGINT")};
+    for (int round = 0; round < 3000; round++) {
+        uint8_t validity = 0xff, value = test_random(rng) % 2 == 0 ? 0 : 2;
+        tl_avro_sink sinks[4] = {0};
+        tl_avro_step steps[4];
+        tl_buf buf = {0};
+        int64_t v[4];
+        int bytes[4], longest = 0, row = (int)(test_random(rng) % 8);
+        for (int i = 0; i < 4; i++) {
+            bytes[i] = test_random(rng) % 200 == 0 ? -1 : (int)(test_random(rng) % (unsigned)(bytes_max + 1));
+            longest = bytes[i] < 0 ? 99 : TL_MAX(longest, bytes[i]);
+            v[i] = put_field(&buf, value, bytes[i], rng);
+            bool is_long = test_random(rng) % 2 == 0, is_wanted = test_random(rng) % 3 != 0;
+            assert_ok(tl_column_alloc(types[is_long], 8, &sinks[i].col, &err), &err);
+            sinks[i].validity = &validity;
+            tl_avro_step_kind kind = !is_wanted ? TL_AVRO_STEP_SKIP_NUMBER : is_long ? TL_AVRO_STEP_I64 : TL_AVRO_STEP_I32;
+            steps[i] = (tl_avro_step){.kind = kind, .nullable = true, .value = value, .sink = is_wanted ? &sinks[i] : NULL};
+        }
+        size_t len = buf.len;
+        uint8_t behind[32];
+        memset(behind, (int)test_random(rng), sizeof behind);
+        put(&buf, behind, sizeof behind);
+        const uint8_t *next = tl_avro__take_four(buf.data, steps, row);
+        assert_int_equal(next != NULL, longest <= 4 && len <= 15);
+        taken += next != NULL;
+        for (int i = 0; i < 4; i++) {
+            const tl_column *col = sinks[i].col;
+            if (next != NULL && steps[i].sink != NULL) {
+                assert_true((steps[i].kind == TL_AVRO_STEP_I64 ? ((int64_t *)col->values)[row] : ((int32_t *)col->values)[row]) == v[i]);
+                assert_int_equal(col->null_count, bytes[i] == 0);
+                assert_true(bytes[i] != 0 || !tl_bit_get(&validity, row));
+            }
+            tl_column_unref(sinks[i].col);
+        }
+        if (next != NULL)
+            assert_ptr_equal(next, buf.data + len);
+        tl_buf_deinit(&buf);
+    }
+    assert_true(taken > 100);
+    tl_type_unref(types[0]);
+    tl_type_unref(types[1]);
+}
+
+static void four_numbers_are_those_of_one_after_the_other(void **state)
+{
+    (void)state;
+    uint64_t rng = test_seed(33);
+    if (!tl_avro__can_take_four())
+        skip();
+    check_fours(1, &rng);
+    check_fours(3, &rng);
+    check_fours(6, &rng);
+}
+
+/* Files with many such fields, and whatever columns are wanted of them. */
+static void rows_of_many_numbers_come_back(void **state)
+{
+    (void)state;
+    enum { COLUMNS = 11, N = 900 };
+    tl_error err;
+    tl_fs *fs;
+    uint64_t rng = test_seed(34);
+    const tl_type *type = test_type("ROW<a INT, b INT, c BIGINT, d INT, e INT, s STRING, f BIGINT, g INT, h INT, i BIGINT, j INT>");
+    tl_batch *batch;
+    assert_ok(tl_batch_create(type, N, &batch, &err), &err);
+    for (int c = 0; c < COLUMNS; c++) {
+        batch->cols[c] = test_random_column(type->fields[c].type, N, 30, &rng);
+        for (int64_t i = 0; i < N; i++) /* small ones in the first rows, and for a long time */
+            if (batch->cols[c]->phys == TL_PHYS_I32 && i < 700 && !tl_col_is_null(batch->cols[c], i))
+                ((int32_t *)batch->cols[c]->values)[i] %= 1 << (7 * (1 + i % 3));
+            else if (batch->cols[c]->phys == TL_PHYS_I64 && i < 700 && !tl_col_is_null(batch->cols[c], i))
+                ((int64_t *)batch->cols[c]->values)[i] %= 1 << (7 * (1 + i % 3));
+    }
+    tl_file_writer *writer;
+    tl_write_result result = {0};
+    tl_options options = {0};
+    assert_ok(tl_fs_memory(&fs, &err), &err);
+    tl_write_spec spec = {.row_type = type, .compression = "zstd", .compression_level = 1, .options = &options};
+    assert_ok(tl_format_avro.create(fs, "/f", &spec, &writer, &err), &err);
+    assert_ok(writer->ops->write(writer, batch, &err), &err);
+    assert_ok(writer->ops->finish(writer, &result, &err), &err);
+    writer->ops->free(writer);
+    tl_write_result_deinit(&result);
+    for (int round = 0; round < 40; round++) {
+        tl_field fields[COLUMNS];
+        int of[COLUMNS], n = 0;
+        for (int c = 0; c < COLUMNS; c++)
+            if (round == 0 || test_random(&rng) % 2 == 0)
+                of[n] = c, fields[n++] = type->fields[c];
+        const tl_type *some;
+        tl_reader *reader;
+        tl_batch *got;
+        assert_ok(tl_type_create_row(false, fields, n, &some, &err), &err);
+        assert_ok(tl_format_avro.open(fs, "/f", 0, &(tl_read_spec){.row_type = some}, &reader, &err), &err);
+        assert_ok(tl_reader_next(reader, &got, &err), &err);
+        assert_int_equal(got->n_rows, N);
+        for (int c = 0; c < n; c++) {
+            assert_ok(tl_column_check(got->cols[c], &err), &err);
+            for (int64_t i = 0; i < N; i++)
+                assert_int_equal(tl_column_compare(batch->cols[of[c]], i, got->cols[c], i, false, true), 0);
+        }
+        tl_batch_free(got);
+        tl_reader_free(reader);
+        tl_type_unref(some);
+    }
+    tl_batch_free(batch);
+    tl_type_unref(type);
+    tl_fs_unref(fs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_form_of_a_value_is_read),
         cmocka_unit_test(wrong_values_are_refused),
+        cmocka_unit_test(four_numbers_are_those_of_one_after_the_other),
+        cmocka_unit_test(rows_of_many_numbers_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -265,6 +265,7 @@ typedef struct tl_avro_rows {
     int null_branch; /* of the union around the record; -1: there is none */
     struct tl_avro_sink *sinks; /* one per column wanted */
     struct tl_avro_step *steps; /* one per field of the file */
+    int32_t four_credit;        /* above 0: fields are taken by fours where that is possible */
     int64_t batch_rows;
     tl_avro_cursor c; /* in the block: set by the owner */
     int64_t left;     /* records in the block: set by the owner */
