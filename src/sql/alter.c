@@ -1,4 +1,4 @@
-/* ALTER TABLE: of lake tables as schema changes, of the session's own tables as far as that means something. */
+/* ALTER TABLE: of lake tables as schema changes (of the session's own: alter_object.c). */
 #include "sql/commands.h"
 
 typedef struct changes {
@@ -260,28 +260,6 @@ static tl_status alter_lake(tl_binder *b, const tl_ast *ast, const tl_sql_table 
     return list.n == 0 ? TL_OK : tl_table_alter(table->lake, table->db, table->name, list.items, list.n, b->err);
 }
 
-static tl_status alter_object(tl_binder *b, const tl_ast *ast, tl_sql_object *object)
-{
-    const tl_ast *change = tl_ast_first(ast->kid[1]);
-    if (strcmp(change->text, "RENAME TO") == 0) {
-        const char *name = tl_arena_strdup(&object->arena, tl_ast_last_name(change->kid[0]));
-        BIND_ALLOC(b, name);
-        object->name = name;
-        return TL_OK;
-    }
-    if (strcmp(change->text, "SET") != 0 && strcmp(change->text, "RESET") != 0)
-        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, ast, "ALTER TABLE … %s of a table of the session: drop it and create it anew", change->text);
-    for (const tl_ast *o = tl_ast_first(change->kid[0]); o != NULL; o = o->next) {
-        if (o->kind == AST_OPTION) {
-            if (tl_options_set(&object->options, o->kid[0]->text, o->kid[1]->text) != TL_OK)
-                return tl_nomem(b->err, "options");
-        } else {
-            tl_options_remove(&object->options, o->text);
-        }
-    }
-    return TL_OK;
-}
-
 tl_status tl_sql__alter_table(tl_binder *b, const tl_ast *ast)
 {
     tl_sql_table *table;
@@ -290,6 +268,6 @@ tl_status tl_sql__alter_table(tl_binder *b, const tl_ast *ast)
     if (status == TL_E_NOT_FOUND && (ast->flags & AST_F_IF) != 0)
         return TL_OK;
     TL_TRY(status);
-    status = object != NULL ? alter_object(b, ast, object) : alter_lake(b, ast, table);
+    status = object != NULL ? tl_sql__alter_object(b, ast, object) : alter_lake(b, ast, table);
     return tl_error_wrap(b->err, status, "line %d:%d", (int)ast->line, (int)ast->position);
 }

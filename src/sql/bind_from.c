@@ -679,6 +679,11 @@ static tl_status bind_join(tl_binder *b, const tl_ast *ast, tl_plan **plan, tl_s
         TL_TRY(join_lateral(b, ast, join, left_plan, right_plan, condition, plan));
     else
         TL_TRY(tl_bind__join(b, TL_PLAN_JOIN, join, left_plan, right_plan, condition, plan));
+    tl_plan *node = (*plan)->kind == TL_PLAN_PROJECT ? (*plan)->inputs[0] : *plan;
+    if (node->kind == TL_PLAN_JOIN && b->select_hints != NULL) {
+        TL_TRY(tl_bind__state_ttl(b, ast->kid[0], &node->state_ttl_ms[0]));
+        TL_TRY(tl_bind__state_ttl(b, right, &node->state_ttl_ms[1]));
+    }
     if (n_pairs > 0 && join == TL_JOIN_FULL)
         TL_TRY(add_merged(b, ast, both, pairs, n_pairs, plan));
     if (n_pairs > 0)

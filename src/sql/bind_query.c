@@ -325,6 +325,14 @@ static tl_status project_items(tl_binder *b, const items *list, int32_t from_ord
     return tl_bind__project(b, plan, exprs, names, n, out);
 }
 
+/** STATE_TTL of the groups of a SELECT from one table. */
+static tl_status groups_ttl(tl_binder *b, const tl_ast *from, tl_plan *plan)
+{
+    while (plan->kind == TL_PLAN_PROJECT)
+        plan = plan->inputs[0];
+    return plan->kind == TL_PLAN_AGGREGATE ? tl_bind__state_ttl(b, from, &plan->state_ttl_ms[0]) : TL_OK;
+}
+
 tl_status tl_bind__select(tl_binder *outer, const tl_ast *ast, const tl_ast *order, const tl_ast *offset, const tl_ast *limit, tl_plan **out)
 {
     tl_binder binder = *outer, *b = &binder;
@@ -338,6 +346,8 @@ tl_status tl_bind__select(tl_binder *outer, const tl_ast *ast, const tl_ast *ord
     tl_plan *plan;
     tl_scope *scope;
     if (ast->kid[2] != NULL) {
+        if (b->select_hints != NULL)
+            TL_TRY(tl_bind__check_state_ttl(b, ast->kid[2]));
         TL_TRY(tl_bind__from(b, ast->kid[2], &plan, &scope));
     } else {
         TL_TRY(tl_bind__one_row(b, &plan));
@@ -372,6 +382,8 @@ tl_status tl_bind__select(tl_binder *outer, const tl_ast *ast, const tl_ast *ord
     } else if (having >= 0) {
         TL_TRY(tl_bind__aggregation(b, NULL, list.exprs, list.n_all, plan, &plan));
     }
+    if (b->select_hints != NULL && ast->kid[2] != NULL)
+        TL_TRY(groups_ttl(b, ast->kid[2], plan));
     if (b->joins_subqueries)
         TL_TRY(tl_bind__lower_subqueries(b, list.exprs, list.n_all, &plan));
     TL_TRY(filter_item(b, &list, having, &plan));

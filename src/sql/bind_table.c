@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "base/parse.h"
 #include "sql/bind.h"
 
 tl_plan *tl_bind__new_plan(tl_binder *b, tl_plan_kind kind, const tl_type *type, tl_plan *input)
@@ -111,6 +112,47 @@ tl_status tl_bind__hints(tl_binder *b, const tl_ast *hints, const char *name, tl
                 return tl_nomem(b->err, "hint");
         }
     }
+    return TL_OK;
+}
+
+/** The name under which a part of FROM is known; NULL: a join, or none. */
+static const char *name_in_from(const tl_ast *table)
+{
+    if (table->kind == AST_JOIN)
+        return NULL;
+    return table->text == NULL && table->kind == AST_TABLE ? tl_ast_last_name(table->kid[0]) : table->text;
+}
+
+tl_status tl_bind__state_ttl(tl_binder *b, const tl_ast *table, int64_t *out)
+{
+    *out = 0;
+    tl_options *options;
+    const char *name = name_in_from(table);
+    TL_TRY(tl_bind__hints(b, b->select_hints, "STATE_TTL", &options));
+    const char *ttl = options != NULL && name != NULL ? tl_options_get(options, name) : NULL;
+    if (ttl == NULL)
+        return TL_OK;
+    TL_TRY(tl_error_wrap(b->err, tl_parse_duration_ms(ttl, out, b->err), "line %d:%d: hint STATE_TTL of '%s'", (int)table->line, (int)table->position, name));
+    *out = *out == 0 ? INT64_MAX : *out;
+    return TL_OK;
+}
+
+static bool is_in_from(const tl_ast *from, const char *name)
+{
+    if (from->kind == AST_JOIN)
+        return is_in_from(from->kid[0], name) || is_in_from(from->kid[1], name);
+    const char *known = name_in_from(from);
+    return known != NULL && strcmp(known, name) == 0;
+}
+
+tl_status tl_bind__check_state_ttl(tl_binder *b, const tl_ast *from)
+{
+    tl_options *options;
+    TL_TRY(tl_bind__hints(b, b->select_hints, "STATE_TTL", &options));
+    for (size_t i = 0; options != NULL && i < options->count; i++)
+        if (!is_in_from(from, options->keys[i]))
+            return BIND_ERROR(b, tl_ast_first(b->select_hints), "The options of following hints cannot match the name of input tables or views: `%s` in `STATE_TTL`",
+                              options->keys[i]);
     return TL_OK;
 }
 

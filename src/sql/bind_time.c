@@ -226,6 +226,10 @@ tl_status tl_bind__interval_cast(tl_binder *b, const tl_ast *ast, tl_expr *e, tl
         TL_TRY(tl_bind__function(b, "$INTERVAL_UNITS", args, 2, ast, out));
         return tl_bind__cast(b, *out, type, /* is_try= */ false, out);
     }
+    if (strcmp(to->text, "INTERVAL") == 0 && to->kid[1] != NULL && tl_sql__is_null_type(e->type)) {
+        int first = find_unit(tl_ast_first(to->kid[1])->text);
+        return first < 0 ? TL_OK : tl_bind__null(b, units[first].months != 0 ? &tl_sql__interval_months : &tl_sql__interval_ms, ast, out);
+    }
     if (strcmp(to->text, "INTERVAL") != 0 || to->kid[1] == NULL || tl_ast_count(to->kid[1]) != 1 || !tl_sql__is_integer(e->type))
         return TL_OK;
     int unit = find_unit(tl_ast_first(to->kid[1])->text);

@@ -29,8 +29,9 @@ bool tl_sql__like(const char *text, const char *pattern);
 tl_status tl_sql__describe(tl_binder *b, const tl_ast *name, const tl_ast *at, tl_reader **out);
 tl_status tl_sql__show_create(tl_binder *b, const tl_ast *ast, tl_reader **out);
 
-/* alter.c */
+/* alter.c, alter_object.c */
 tl_status tl_sql__alter_table(tl_binder *b, const tl_ast *ast);
+tl_status tl_sql__alter_object(tl_binder *b, const tl_ast *ast, tl_sql_object *object);
 
 /* modify.c */
 tl_status tl_sql__update(tl_binder *b, const tl_ast *ast);

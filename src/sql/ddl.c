@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #include "base/parse.h"
-#include "sql/bind.h"
+#include "sql/definition.h"
 
 /* ---- trees that outlive their statement ---- */
 
@@ -52,19 +52,7 @@ static tl_ast *copy_tree(tl_arena *arena, const tl_ast *ast)
 
 /* ---- a table's definition, before it goes anywhere ---- */
 
-typedef struct definition {
-    tl_sql_column *columns; /* types owned by the statement */
-    int32_t n_columns, cap;
-    const char **primary_key;
-    int32_t n_primary_key;
-    const char **partition_key;
-    int32_t n_partition_key;
-    const tl_ast *watermark_column, *watermark;
-    tl_options *options;
-    const char *comment;
-} definition;
-
-static tl_status add_column(tl_binder *b, definition *d, tl_sql_column column, const tl_ast *at)
+tl_status tl_def__add_column(tl_binder *b, tl_definition *d, tl_sql_column column, const tl_ast *at)
 {
     for (int32_t i = 0; i < d->n_columns; i++)
         if (strcmp(d->columns[i].name, column.name) == 0)
@@ -82,7 +70,7 @@ static tl_status add_column(tl_binder *b, definition *d, tl_sql_column column, c
     return TL_OK;
 }
 
-static tl_status id_texts(tl_binder *b, const tl_ast *ids, const char ***out, int32_t *n)
+tl_status tl_def__id_texts(tl_binder *b, const tl_ast *ids, const char ***out, int32_t *n)
 {
     *out = tl_arena_alloc(b->arena, (size_t)(tl_ast_count(ids) + 1) * sizeof **out);
     BIND_ALLOC(b, *out);
@@ -92,15 +80,22 @@ static tl_status id_texts(tl_binder *b, const tl_ast *ids, const char ***out, in
     return TL_OK;
 }
 
-static tl_status define_column(tl_binder *b, definition *d, const tl_ast *ast)
+tl_status tl_def__column(tl_binder *b, const tl_ast *ast, tl_sql_column *out)
 {
-    tl_sql_column c = {.name = ast->text, .computed = ast->kid[1], .comment = ast->kid[2] != NULL ? ast->kid[2]->text : NULL};
+    *out = (tl_sql_column){.name = ast->text, .computed = ast->kid[1], .comment = ast->kid[2] != NULL ? ast->kid[2]->text : NULL};
     if (ast->kid[0] != NULL)
-        TL_TRY(tl_bind__ast_type(b, ast->kid[0], &c.type));
+        TL_TRY(tl_bind__ast_type(b, ast->kid[0], &out->type));
     if (ast->kid[3] != NULL) {
-        c.metadata = ast->kid[3]->kind == AST_STRING ? ast->kid[3]->text : ast->text;
-        c.is_virtual = (ast->kid[3]->flags & AST_F_VIRTUAL) != 0;
+        out->metadata = ast->kid[3]->kind == AST_STRING ? ast->kid[3]->text : ast->text;
+        out->is_virtual = (ast->kid[3]->flags & AST_F_VIRTUAL) != 0;
     }
+    return TL_OK;
+}
+
+static tl_status define_column(tl_binder *b, tl_definition *d, const tl_ast *ast)
+{
+    tl_sql_column c;
+    TL_TRY(tl_def__column(b, ast, &c));
     if (ast->kid[4] != NULL) {
         if (d->n_primary_key > 0)
             return BIND_ERROR(b, ast, "Duplicate primary key definition");
@@ -109,10 +104,10 @@ static tl_status define_column(tl_binder *b, definition *d, const tl_ast *ast)
         d->primary_key[0] = ast->text;
         d->n_primary_key = 1;
     }
-    return add_column(b, d, c, ast);
+    return tl_def__add_column(b, d, c, ast);
 }
 
-static tl_status define_elements(tl_binder *b, definition *d, const tl_ast *elements)
+static tl_status define_elements(tl_binder *b, tl_definition *d, const tl_ast *elements)
 {
     for (const tl_ast *e = tl_ast_first(elements); e != NULL; e = e->next) {
         if (e->kind == AST_COLUMN) {
@@ -123,13 +118,13 @@ static tl_status define_elements(tl_binder *b, definition *d, const tl_ast *elem
         } else {
             if (d->n_primary_key > 0)
                 return BIND_ERROR(b, e, "Duplicate primary key definition");
-            TL_TRY(id_texts(b, e->kid[0], &d->primary_key, &d->n_primary_key));
+            TL_TRY(tl_def__id_texts(b, e->kid[0], &d->primary_key, &d->n_primary_key));
         }
     }
     return TL_OK;
 }
 
-static tl_status define_options(tl_binder *b, definition *d, const tl_ast *options)
+static tl_status define_options(tl_binder *b, tl_definition *d, const tl_ast *options)
 {
     for (const tl_ast *o = tl_ast_first(options); o != NULL; o = o->next)
         if (tl_options_set(d->options, o->kid[0]->text, o->kid[1]->text) != TL_OK)
@@ -149,7 +144,7 @@ static bool includes(const tl_ast *like, const char *part)
     return result;
 }
 
-static tl_status copy_options(tl_binder *b, definition *d, const tl_options *from)
+static tl_status copy_options(tl_binder *b, tl_definition *d, const tl_options *from)
 {
     for (size_t i = 0; i < from->count; i++)
         if (strncmp(from->keys[i], "schema.", 7) != 0 && strcmp(from->keys[i], "path") != 0 && tl_options_set(d->options, from->keys[i], from->values[i]) != TL_OK)
@@ -157,7 +152,7 @@ static tl_status copy_options(tl_binder *b, definition *d, const tl_options *fro
     return TL_OK;
 }
 
-static tl_status like_object(tl_binder *b, definition *d, const tl_ast *like, const tl_sql_object *object)
+static tl_status like_object(tl_binder *b, tl_definition *d, const tl_ast *like, const tl_sql_object *object)
 {
     if (object->is_view)
         return BIND_ERROR(b, like, "LIKE needs a table, '%s' is a view", object->name);
@@ -165,7 +160,7 @@ static tl_status like_object(tl_binder *b, definition *d, const tl_ast *like, co
         const tl_sql_column *c = &object->columns[i];
         if ((c->computed != NULL && !includes(like, "GENERATED")) || (c->metadata != NULL && !includes(like, "METADATA")))
             continue;
-        TL_TRY(add_column(b, d, *c, like));
+        TL_TRY(tl_def__add_column(b, d, *c, like));
     }
     if (includes(like, "CONSTRAINTS")) {
         d->primary_key = object->primary_key;
@@ -182,14 +177,14 @@ static tl_status like_object(tl_binder *b, definition *d, const tl_ast *like, co
     return includes(like, "OPTIONS") ? copy_options(b, d, &object->options) : TL_OK;
 }
 
-static tl_status like_table(tl_binder *b, definition *d, const tl_ast *like, const tl_sql_table *table)
+static tl_status like_table(tl_binder *b, tl_definition *d, const tl_ast *like, const tl_sql_table *table)
 {
     if (tl_table_is_system(table->table))
         return BIND_ERROR(b, like, "LIKE needs a table, '%s' is a system table", table->name);
     const tl_table_schema *schema = tl_table_schema_of(table->table);
     for (int32_t i = 0; i < schema->row_type->n_fields; i++) {
         const tl_field *f = &schema->row_type->fields[i];
-        TL_TRY(add_column(b, d, (tl_sql_column){.name = f->name, .type = f->type, .comment = f->description}, like));
+        TL_TRY(tl_def__add_column(b, d, (tl_sql_column){.name = f->name, .type = f->type, .comment = f->description}, like));
     }
     if (includes(like, "CONSTRAINTS")) {
         d->primary_key = (const char **)schema->primary_keys;
@@ -202,7 +197,7 @@ static tl_status like_table(tl_binder *b, definition *d, const tl_ast *like, con
     return includes(like, "OPTIONS") ? copy_options(b, d, &schema->options) : TL_OK;
 }
 
-static tl_status define_like(tl_binder *b, definition *d, const tl_ast *like)
+static tl_status define_like(tl_binder *b, tl_definition *d, const tl_ast *like)
 {
     tl_sql_table *table;
     tl_sql_object *object;
@@ -210,13 +205,13 @@ static tl_status define_like(tl_binder *b, definition *d, const tl_ast *like)
     return object != NULL ? like_object(b, d, like, object) : like_table(b, d, like, table);
 }
 
-static tl_status define_query_columns(tl_binder *b, definition *d, const tl_type *row, const tl_ast *at)
+static tl_status define_query_columns(tl_binder *b, tl_definition *d, const tl_type *row, const tl_ast *at)
 {
     for (int32_t i = 0; i < row->n_fields; i++) {
         const tl_field *f = &row->fields[i];
         if (tl_sql__is_interval(f->type) || tl_sql__is_null_type(f->type))
             return BIND_ERROR(b, at, "column '%s' of the query is %s, which no table can hold", f->name, tl_bind__type_text(b, f->type));
-        TL_TRY(add_column(b, d, (tl_sql_column){.name = f->name, .type = f->type}, at));
+        TL_TRY(tl_def__add_column(b, d, (tl_sql_column){.name = f->name, .type = f->type}, at));
     }
     return TL_OK;
 }
@@ -229,7 +224,7 @@ static bool named(const char *const *names, int32_t n, const char *name)
     return false;
 }
 
-static tl_status finish_definition(tl_binder *b, definition *d, const tl_ast *ast)
+tl_status tl_def__finish(tl_binder *b, tl_definition *d, const tl_ast *ast)
 {
     for (int32_t i = 0; i < d->n_columns; i++) /* key columns are NOT NULL */
         if (d->columns[i].type != NULL && named(d->primary_key, d->n_primary_key, d->columns[i].name))
@@ -248,9 +243,9 @@ static tl_status finish_definition(tl_binder *b, definition *d, const tl_ast *as
     return TL_OK;
 }
 
-static tl_status define(tl_binder *b, const tl_ast *ast, const tl_type *query_type, definition *d)
+static tl_status define(tl_binder *b, const tl_ast *ast, const tl_type *query_type, tl_definition *d)
 {
-    *d = (definition){.comment = ast->kid[2] != NULL ? ast->kid[2]->text : NULL};
+    *d = (tl_definition){.comment = ast->kid[2] != NULL ? ast->kid[2]->text : NULL};
     TL_TRY(tl_sql__new_options(b->stmt, &d->options, b->err));
     if (ast->kid[5] != NULL)
         TL_TRY(define_like(b, d, ast->kid[5]));
@@ -261,9 +256,9 @@ static tl_status define(tl_binder *b, const tl_ast *ast, const tl_type *query_ty
         TL_TRY(define_query_columns(b, d, query_type, ast));
     }
     if (ast->kid[3] != NULL)
-        TL_TRY(id_texts(b, ast->kid[3], &d->partition_key, &d->n_partition_key));
+        TL_TRY(tl_def__id_texts(b, ast->kid[3], &d->partition_key, &d->n_partition_key));
     TL_TRY(define_options(b, d, ast->kid[4]));
-    return finish_definition(b, d, ast);
+    return tl_def__finish(b, d, ast);
 }
 
 /* ---- into the session ---- */
@@ -311,7 +306,7 @@ static tl_status fill_column(tl_arena *arena, const tl_sql_column *from, tl_sql_
     return TL_OK;
 }
 
-static tl_status fill_object(tl_sql_object *object, const definition *d)
+static tl_status fill_object(tl_sql_object *object, const tl_definition *d)
 {
     tl_arena *arena = &object->arena;
     object->columns = tl_arena_calloc(arena, (size_t)d->n_columns + 1, sizeof *object->columns);
@@ -336,7 +331,7 @@ static tl_status fill_object(tl_sql_object *object, const definition *d)
     return tl_options_dup(d->options, &object->options);
 }
 
-static tl_status create_object(tl_binder *b, const tl_sql_path *path, const definition *d, const tl_ast *ast, bool *existed)
+static tl_status create_object(tl_binder *b, const tl_sql_path *path, const tl_definition *d, const tl_ast *ast, bool *existed)
 {
     if (tl_options_get(d->options, "connector") == NULL)
         return BIND_ERROR(b, ast, "table '%s' needs an option 'connector' (filesystem, datagen, print, blackhole); tables without one live in a catalog of type 'paimon'",
@@ -356,6 +351,32 @@ static tl_status create_object(tl_binder *b, const tl_sql_path *path, const defi
     TL_TRY(tl_error_wrap(b->err, status, "line %d:%d", (int)ast->line, (int)ast->position));
     *existed = b->session->n_objects == before;
     return TL_OK;
+}
+
+tl_status tl_def__of_object(tl_binder *b, const tl_sql_object *object, const tl_ast *at, tl_definition *out)
+{
+    *out = (tl_definition){.comment = object->comment};
+    TL_TRY(tl_sql__new_options(b->stmt, &out->options, b->err));
+    const tl_ast like = {.kind = AST_LIKE, .line = at->line, .position = at->position};
+    TL_TRY(like_object(b, out, &like, object));
+    const char *path = tl_options_get(&object->options, "path");
+    return path == NULL || tl_options_set(out->options, "path", path) == TL_OK ? TL_OK : tl_nomem(b->err, "options");
+}
+
+tl_status tl_def__replace_object(tl_binder *b, tl_sql_object *object, const tl_definition *d)
+{
+    const tl_sql_path path = {object->catalog, object->db, object->name};
+    tl_sql_object *fresh = new_object(&path, object->temporary);
+    if (fresh == NULL || fill_object(fresh, d) != TL_OK) {
+        tl_sql__object_free(fresh);
+        return tl_nomem(b->err, "table");
+    }
+    tl_status status = tl_bind__check_object(b, fresh);
+    if (status == TL_OK)
+        tl_sql__swap_object(b->session, object, fresh);
+    else
+        tl_sql__object_free(fresh);
+    return status;
 }
 
 /* ---- into a lake ---- */
@@ -384,7 +405,7 @@ tl_status tl_sql__watermark_options(tl_binder *b, tl_options *options, const tl_
 }
 
 /** Computed columns and watermark as options. */
-static tl_status store_definitions(tl_binder *b, const definition *d, const tl_plan *shape)
+static tl_status store_definitions(tl_binder *b, const tl_definition *d, const tl_plan *shape)
 {
     for (int32_t i = 0; i < d->n_columns; i++) {
         if (d->columns[i].computed == NULL)
@@ -409,13 +430,13 @@ static tl_status store_definitions(tl_binder *b, const definition *d, const tl_p
 }
 
 /* Whether the option 'blob-field' names a column. SQL has no type for blobs: they are declared as BYTES, as in Flink. */
-static bool is_blob_field(const definition *d, const char *name)
+static bool is_blob_field(const tl_definition *d, const char *name)
 {
     return tl_list_has(tl_options_get(d->options, "blob-field"), name);
 }
 
 /* Type of a stored column of a lake table (Java: FlinkCatalog#fromCatalogTable of its Flink module). */
-static tl_status stored_type(tl_binder *b, const definition *d, const tl_sql_column *c, const tl_ast *ast, const tl_type **out)
+static tl_status stored_type(tl_binder *b, const tl_definition *d, const tl_sql_column *c, const tl_ast *ast, const tl_type **out)
 {
     *out = c->type;
     if (!is_blob_field(d, c->name) || c->type->kind == TL_BLOB)
@@ -428,7 +449,7 @@ static tl_status stored_type(tl_binder *b, const definition *d, const tl_sql_col
     return tl_sql__own_type(b->stmt, *out, b->err);
 }
 
-static tl_status create_in_lake(tl_binder *b, const tl_sql_catalog *catalog, const tl_sql_path *path, const definition *d, const tl_ast *ast, bool *existed)
+static tl_status create_in_lake(tl_binder *b, const tl_sql_catalog *catalog, const tl_sql_path *path, const tl_definition *d, const tl_ast *ast, bool *existed)
 {
     const char *connector = tl_options_get(d->options, "connector");
     if (connector != NULL && strcmp(connector, "paimon") != 0)
@@ -485,7 +506,7 @@ tl_status tl_sql__create_table(tl_sql_session *session, tl_sql_stmt_impl *stmt, 
     bool is_lake = catalog->lake != NULL && (ast->flags & AST_F_TEMPORARY) == 0;
     if (is_lake && !tl_sql__has_database(session, catalog, path.db, &status, err))
         return status != TL_OK ? status : BIND_ERROR(b, ast->kid[0], "Database %s does not exist in Catalog %s.", path.db, path.catalog);
-    definition d;
+    tl_definition d;
     TL_TRY(define(b, ast, query_type, &d));
     *existed = false;
     return is_lake ? create_in_lake(b, catalog, &path, &d, ast, existed) : create_object(b, &path, &d, ast, existed);
@@ -519,7 +540,7 @@ tl_status tl_sql__create_view(tl_binder *b, const tl_ast *ast)
     if (good && n_names > 0) {
         const char **names;
         int32_t n;
-        good = id_texts(b, ast->kid[1], &names, &n) == TL_OK && texts_into(&object->arena, names, n, &object->names) == TL_OK;
+        good = tl_def__id_texts(b, ast->kid[1], &names, &n) == TL_OK && texts_into(&object->arena, names, n, &object->names) == TL_OK;
     }
     if (!good) {
         tl_sql__object_free(object);

@@ -207,11 +207,57 @@ static tl_status append_options(tl_buf *buf, const tl_options *options)
     return first ? TL_OK : tl_buf_append_str(buf, "\n)\n");
 }
 
+/** A type in the words that Flink prints here: VARCHAR(2147483647) for STRING and the like, inside other types, too. */
+static tl_status append_type(tl_buf *buf, const tl_type *type)
+{
+    static const char *const words[][2] = {{"STRING", "VARCHAR(2147483647)"}, {"BYTES", "VARBINARY(2147483647)"}, {"TIMESTAMP_LTZ", "TIMESTAMP"}};
+    tl_buf text = {0};
+    tl_status status = tl_type_format(type, &text);
+    char quote = 0;
+    bool local = false;
+    for (size_t i = 0; status == TL_OK && i < text.len;) {
+        char c = (char)text.data[i];
+        size_t w = TL_ARRAY_LEN(words);
+        for (size_t k = 0; quote == 0 && k < TL_ARRAY_LEN(words); k++)
+            if (text.len - i >= strlen(words[k][0]) && memcmp(text.data + i, words[k][0], strlen(words[k][0])) == 0)
+                w = k;
+        if (w < TL_ARRAY_LEN(words)) {
+            status = tl_buf_append_str(buf, words[w][1]);
+            i += strlen(words[w][0]);
+            local = w == 2;
+            continue;
+        }
+        if (quote != 0)
+            quote = c == quote ? 0 : quote;
+        else if (c == '`' || c == '\'')
+            quote = c;
+        status = tl_buf_append_byte(buf, (uint8_t)c);
+        if (status == TL_OK && local && c == ')') {
+            status = tl_buf_append_str(buf, " WITH LOCAL TIME ZONE");
+            local = false;
+        }
+        i++;
+    }
+    tl_buf_deinit(&text);
+    return status;
+}
+
+static tl_status append_comment(tl_buf *buf, const char *comment)
+{
+    if (comment == NULL)
+        return TL_OK;
+    TL_TRY(tl_buf_append_str(buf, " COMMENT "));
+    return append_text(buf, comment);
+}
+
 static tl_status append_tail(tl_buf *buf, const char *const *primary, int32_t n_primary, const char *const *partition, int32_t n_partition, const char *comment,
                              const tl_options *options)
 {
     if (n_primary > 0) {
-        TL_TRY(tl_buf_append_str(buf, ",\n  PRIMARY KEY ("));
+        TL_TRY(tl_buf_append_str(buf, ",\n  CONSTRAINT `PK"));
+        for (int32_t i = 0; i < n_primary; i++)
+            TL_TRY(tl_buf_appendf(buf, "_%s", primary[i]));
+        TL_TRY(tl_buf_append_str(buf, "` PRIMARY KEY ("));
         TL_TRY(append_names(buf, primary, n_primary));
         TL_TRY(tl_buf_append_str(buf, ") NOT ENFORCED"));
     }
@@ -241,10 +287,7 @@ static tl_status create_view_text(tl_binder *b, const tl_sql_object *o, tl_buf *
         TL_TRY(append_names(buf, o->names, plan->type->n_fields));
         TL_TRY(tl_buf_append_str(buf, ")"));
     }
-    if (o->comment != NULL && o->comment[0] != '\0') {
-        TL_TRY(tl_buf_append_str(buf, " COMMENT "));
-        TL_TRY(append_text(buf, o->comment));
-    }
+    TL_TRY(append_comment(buf, o->comment != NULL && o->comment[0] != '\0' ? o->comment : NULL));
     return tl_buf_appendf(buf, " AS\n%s\n", o->text);
 }
 
@@ -262,10 +305,11 @@ static tl_status create_object_text(tl_binder *b, const tl_sql_object *o, tl_buf
             BIND_ALLOC(b, text);
             TL_TRY(tl_buf_appendf(buf, "AS %s", text));
         } else {
-            TL_TRY(tl_type_format(c->type, buf));
+            TL_TRY(append_type(buf, c->type));
         }
         if (c->metadata != NULL)
             TL_TRY(tl_buf_appendf(buf, " METADATA FROM '%s'%s", c->metadata, c->is_virtual ? " VIRTUAL" : ""));
+        TL_TRY(append_comment(buf, c->comment));
     }
     if (o->watermark != NULL) {
         const char *text = unparsed(b, o->watermark);
@@ -290,11 +334,8 @@ static tl_status create_table_text(const tl_sql_table *t, tl_buf *buf)
             continue;
         const tl_field *f = &t->row_type->fields[stored++];
         TL_TRY(tl_buf_appendf(buf, "%s  `%s` ", i > 0 ? ",\n" : "", f->name));
-        TL_TRY(tl_type_format(f->type, buf));
-        if (f->description != NULL) {
-            TL_TRY(tl_buf_append_str(buf, " COMMENT "));
-            TL_TRY(append_text(buf, f->description));
-        }
+        TL_TRY(append_type(buf, f->type));
+        TL_TRY(append_comment(buf, f->description));
     }
     const char *rowtime = tl_options_get(&s->options, "schema.watermark.rowtime"), *strategy = tl_options_get(&s->options, "schema.watermark.strategy.expr");
     if (rowtime != NULL && strategy != NULL)

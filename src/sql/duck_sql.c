@@ -617,7 +617,14 @@ static tl_status emit_ranking(emitter *e, const tl_agg_call *c, const tl_over *o
             NOMEM(e, tl_buf_append_str(out, names_[i].sql));
             return emit_over_clause(e, o, false, in, out);
         }
-    if (c->kind == TL_AGG_CUME_DIST) { /* Flink counts rows that are equal in the order one by one, not together */
+    bool one_by_one = false; /* Flink counts rows that are equal in the order so where a PERCENT_RANK stands in the same window */
+    for (int32_t i = 0; i < o->n_calls; i++)
+        one_by_one = one_by_one || o->calls[i].kind == TL_AGG_PERCENT_RANK;
+    if (c->kind == TL_AGG_CUME_DIST && !one_by_one) {
+        NOMEM(e, tl_buf_append_str(out, "cume_dist()"));
+        return emit_over_clause(e, o, false, in, out);
+    }
+    if (c->kind == TL_AGG_CUME_DIST) {
         tl_over all = *o;
         all.n_order = 0;
         NOMEM(e, tl_buf_append_str(out, "(CAST(row_number()"));

@@ -300,6 +300,44 @@ static tl_status to_timestamp_ltz_rule(tl_binder *b, const tl_sql_function *fn, 
 
 #define FORMAT .prepare = prepare_format, .release = release_format, .flags = TL_FN_CAN_FAIL
 
+/* ---- intervals ---- */
+
+/** As Java prints a Duration: hours, minutes and seconds, each with the sign. */
+static tl_status append_duration(tl_buf *out, int64_t ms)
+{
+    int64_t seconds = ms / 1000, hours = seconds / 3600, minutes = seconds % 3600 / 60, rest = seconds % 60;
+    int fraction = (int)(ms % 1000 < 0 ? -(ms % 1000) : ms % 1000);
+    TL_TRY(tl_buf_append_str(out, "PT"));
+    if (hours != 0)
+        TL_TRY(tl_buf_appendf(out, "%lldH", (long long)hours));
+    if (minutes != 0)
+        TL_TRY(tl_buf_appendf(out, "%lldM", (long long)minutes));
+    if (rest == 0 && fraction == 0)
+        return hours == 0 && minutes == 0 ? tl_buf_append_str(out, "0S") : TL_OK;
+    TL_TRY(tl_buf_appendf(out, "%s%lld", ms < 0 && rest == 0 ? "-" : "", (long long)rest));
+    if (fraction != 0) {
+        TL_TRY(tl_buf_appendf(out, ".%03d", fraction));
+        while (out->data[out->len - 1] == '0')
+            out->len--;
+    }
+    return tl_buf_append_str(out, "S");
+}
+
+static tl_status interval_text_row(tl_kernel *k, int64_t i, bool *is_null)
+{
+    (void)is_null;
+    const tl_vec *v = &k->args[0];
+    if (v->col->phys != TL_PHYS_I32)
+        return append_duration(&k->text, TL_VEC(v, int64_t, i));
+    int32_t months = TL_VEC(v, int32_t, i);
+    return months == 0 ? tl_buf_append_str(&k->text, "P0D") : tl_buf_appendf(&k->text, "P%dM", (int)months);
+}
+
+static tl_status interval_text_kernel(tl_kernel *k)
+{
+    return tl_kernel_text_rows(k, interval_text_row);
+}
+
 const tl_sql_function tl_fn_time_text[] = {
     {.name = "DATE_FORMAT", .args = "TS", .result = "S?", .kernel = date_format_kernel, FORMAT},
     {.name = "DATE_FORMAT", .args = "ZS", .result = "S?", .kernel = date_format_kernel, FORMAT},
@@ -312,5 +350,6 @@ const tl_sql_function tl_fn_time_text[] = {
     {.name = "TO_TIMESTAMP", .args = "SS", .result = "T3?", .kernel = parse_kernel, FORMAT},
     {.name = "TO_TIMESTAMP_LTZ", .args = "NI", .kernel = to_timestamp_ltz_kernel, .rule = to_timestamp_ltz_rule, .flags = TL_FN_CAN_FAIL},
     {.name = "UNIX_TIMESTAMP", .args = "S?S", .result = "L", .kernel = unix_timestamp_kernel, FORMAT},
+    {.name = "$INTERVAL_TEXT", .args = "X", .result = "S", .kernel = interval_text_kernel},
     {.name = NULL},
 };

@@ -530,6 +530,7 @@ alias(A) ::= ID(T) ids_paren(L). { A = NODE(AST_ID, T, .text = T.text, .kid = {L
 statement(A) ::= query(Q). { A = Q; }
 statement(A) ::= insert(I). { A = I; }
 statement(A) ::= EXECUTE insert(I). { A = I; }
+statement(A) ::= EXECUTE query(Q). { A = Q; }
 statement(A) ::= EXECUTE(T) STATEMENT SET BEGIN inserts(L) END. { A = NODE(AST_STATEMENT_SET, T, .kid = {L}); }
 statement(A) ::= BEGIN(T) STATEMENT SET SEMI inserts(L) END. { A = NODE(AST_STATEMENT_SET, T, .kid = {L}); }
 inserts(A) ::= insert(I) SEMI. { A = LIST(I); }

@@ -118,7 +118,9 @@ static tl_status push_join(tl_binder *b, tl_plan *plan, conjunct_list list, tl_p
         }
         tl_expr *all;
         TL_TRY(tl_plan__conjunction(b, on.items, on.n, &all));
+        const tl_plan *was = plan;
         TL_TRY(tl_bind__join(b, plan->kind, plan->join, plan->inputs[0], plan->inputs[1], all, &plan));
+        memcpy((plan->kind == TL_PLAN_PROJECT ? plan->inputs[0] : plan)->state_ttl_ms, was->state_ttl_ms, sizeof was->state_ttl_ms);
     } else if (on.n > 0) {
         TL_TRY(tl_plan__conjunction(b, on.items, on.n, &plan->condition));
     }

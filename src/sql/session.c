@@ -358,6 +358,14 @@ tl_status tl_sql__add_object(tl_sql_session *session, tl_sql_object *object, boo
     return TL_OK;
 }
 
+void tl_sql__swap_object(tl_sql_session *session, tl_sql_object *object, tl_sql_object *fresh)
+{
+    for (size_t i = 0; i < session->n_objects; i++)
+        if (session->objects[i] == object)
+            session->objects[i] = fresh;
+    tl_sql__object_free(object);
+}
+
 void tl_sql__remove_object(tl_sql_session *session, tl_sql_object *object)
 {
     size_t n = 0;

@@ -248,6 +248,7 @@ struct tl_plan {
     const int32_t *left_keys;
     const int32_t *right_keys;
     int32_t n_keys;
+    int64_t state_ttl_ms[2]; /* JOIN: left, right; AGGREGATE: [0]: of the hint STATE_TTL; 0: the setting's, INT64_MAX: kept for ever */
     const bool *null_safe; /* JOIN: by key: IS NOT DISTINCT FROM instead of =; NULL: none is */
 
     /*

@@ -88,6 +88,8 @@ bool tl_sql__has_database(tl_sql_session *session, const tl_sql_catalog *catalog
 tl_status tl_sql__add_object(tl_sql_session *session, tl_sql_object *object, bool if_not_exists, tl_error *err);
 void tl_sql__object_free(tl_sql_object *object);
 void tl_sql__remove_object(tl_sql_session *session, tl_sql_object *object);
+/** `fresh` takes the place of `object`, which is freed. */
+void tl_sql__swap_object(tl_sql_session *session, tl_sql_object *object, tl_sql_object *fresh);
 tl_status tl_sql__add_memory_database(tl_sql_catalog *catalog, const char *db, tl_error *err);
 void tl_sql__remove_memory_database(tl_sql_catalog *catalog, const char *db);
 /** Close a catalog whose objects are gone. */

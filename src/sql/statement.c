@@ -91,6 +91,27 @@ static tl_status bind_inserts(tl_binder *b, const tl_ast *first, int32_t n, tl_s
     return TL_OK;
 }
 
+/** Intervals of a result as texts, PT24H and P14M, as Flink shows them. */
+static tl_status show_intervals(tl_binder *b, tl_plan **root)
+{
+    int32_t n = (*root)->type->n_fields;
+    bool any = false;
+    tl_expr **exprs = tl_arena_alloc(b->arena, (size_t)(n + 1) * sizeof *exprs);
+    const char **names = tl_arena_alloc(b->arena, (size_t)(n + 1) * sizeof *names);
+    BIND_ALLOC(b, exprs);
+    BIND_ALLOC(b, names);
+    for (int32_t i = 0; i < n; i++) {
+        const tl_field *f = &(*root)->type->fields[i];
+        names[i] = f->name;
+        TL_TRY(tl_bind__column(b, i, f->type, NULL, &exprs[i]));
+        if (!tl_sql__is_interval(f->type))
+            continue;
+        any = true;
+        TL_TRY(tl_bind__function(b, "$INTERVAL_TEXT", &exprs[i], 1, b->stmt->ast, &exprs[i]));
+    }
+    return any ? tl_bind__project(b, *root, exprs, names, n, root) : TL_OK;
+}
+
 tl_status tl_sql__bind_statement(tl_binder *b, const tl_ast *ast, tl_sql_stmt_impl *stmt)
 {
     bool is_ctas = ast->kind == AST_CREATE_TABLE && ast->kid[6] != NULL;
@@ -106,6 +127,8 @@ tl_status tl_sql__bind_statement(tl_binder *b, const tl_ast *ast, tl_sql_stmt_im
     stmt->pub.roots = tl_arena_calloc(&stmt->arena, 1, sizeof *stmt->pub.roots);
     BIND_ALLOC(b, stmt->pub.roots);
     TL_TRY(is_ctas ? tl_bind__ctas(b, ast, &stmt->pub.roots[0]) : tl_bind__query(b, ast, &stmt->pub.roots[0]));
+    if (!is_ctas)
+        TL_TRY(show_intervals(b, &stmt->pub.roots[0]));
     if (stmt->pub.roots[0] == NULL) { /* CREATE TABLE IF NOT EXISTS … AS: it is there */
         stmt->pub.kind = TL_SQL_COMMAND;
         return TL_OK;

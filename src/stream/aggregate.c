@@ -242,8 +242,9 @@ static tl_status aggregate_batch(tl_op *op, const tl_batch *batch, tl_batch **ou
     TL_CLEANUP(tl_keys_freep) tl_keys *keys = NULL;
     tl_acc_input *inputs;
     a->now_ms = tl_stream__now_ms(op->pipeline);
-    a->expired_before = tl_stream__expired_before(op->pipeline, a->now_ms);
-    if (tl_stream__is_sweep_due(op->pipeline, a->now_ms, &a->swept_ms) && tl_partitions_expire(&a->groups, a->expired_before, free_old_group, a) != TL_OK)
+    int64_t ttl_ms = tl_stream__ttl_ms(op->pipeline, a->plan, 0);
+    a->expired_before = tl_stream__expired_before(ttl_ms, a->now_ms);
+    if (tl_stream__is_sweep_due(ttl_ms, a->now_ms, &a->swept_ms) && tl_partitions_expire(&a->groups, a->expired_before, free_old_group, a) != TL_OK)
         return tl_nomem(err, "aggregate");
     TL_TRY(tl_stream__keys(batch, a->group, a->n_key, &keys, err));
     TL_TRY(tl_acc_inputs_create(&a->calls, batch, &inputs, err));

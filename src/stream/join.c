@@ -240,8 +240,8 @@ static tl_status add_rows(side *me, const tl_batch *batch, uint32_t *chunk, tl_e
 static void drop_old(join_op *j)
 {
     int64_t now = tl_stream__now_ms(j->base.pipeline);
-    int64_t before = tl_stream__expired_before(j->base.pipeline, now);
     for (int s = 0; s < 2; s++) {
+        int64_t before = tl_stream__expired_before(tl_stream__ttl_ms(j->base.pipeline, j->plan, s), now);
         j->sides[s].rows.now_ms = now;
         if (before != INT64_MIN)
             tl_row_store_expire(&j->sides[s].rows, before);

@@ -86,18 +86,24 @@ static inline int64_t tl_stream__now_ms(const tl_pipeline *pipeline)
 {
     return tl_clock_now_ms(pipeline->env.clock != NULL ? pipeline->env.clock : tl_clock_system());
 }
+/** For how long state is kept: of side `side` of a node, by its hint or the setting; 0: for ever. */
+static inline int64_t tl_stream__ttl_ms(const tl_pipeline *pipeline, const tl_plan *plan, int side)
+{
+    int64_t hint = plan->state_ttl_ms[side];
+    return hint == INT64_MAX ? 0 : hint > 0 ? hint : pipeline->state_ttl_ms;
+}
 /**
  * State that was last written before this instant is too old; INT64_MIN: none is. Asked once a batch. What is dropped is not taken back:
  * whoever comes later finds nothing, as if nothing had been there.
  */
-static inline int64_t tl_stream__expired_before(const tl_pipeline *pipeline, int64_t now_ms)
+static inline int64_t tl_stream__expired_before(int64_t ttl_ms, int64_t now_ms)
 {
-    return pipeline->state_ttl_ms > 0 ? now_ms - pipeline->state_ttl_ms : INT64_MIN;
+    return ttl_ms > 0 ? now_ms - ttl_ms : INT64_MIN;
 }
 /** Whether it is time to look for old state, twice within its lifetime; *swept_ms: when that was done last (0 in the beginning). */
-static inline bool tl_stream__is_sweep_due(const tl_pipeline *pipeline, int64_t now_ms, int64_t *swept_ms)
+static inline bool tl_stream__is_sweep_due(int64_t ttl_ms, int64_t now_ms, int64_t *swept_ms)
 {
-    if (pipeline->state_ttl_ms <= 0 || now_ms - *swept_ms < pipeline->state_ttl_ms / 2 + 1)
+    if (ttl_ms <= 0 || now_ms - *swept_ms < ttl_ms / 2 + 1)
         return false;
     *swept_ms = now_ms;
     return true;

@@ -277,8 +277,8 @@ static tl_status rank_batch(tl_op *op, const tl_batch *in, tl_batch **out, tl_er
     rank_op *r = (rank_op *)op;
     changes c = {0};
     r->now_ms = tl_stream__now_ms(op->pipeline);
-    r->expired_before = tl_stream__expired_before(op->pipeline, r->now_ms);
-    if (tl_stream__is_sweep_due(op->pipeline, r->now_ms, &r->swept_ms) &&
+    r->expired_before = tl_stream__expired_before(op->pipeline->state_ttl_ms, r->now_ms);
+    if (tl_stream__is_sweep_due(op->pipeline->state_ttl_ms, r->now_ms, &r->swept_ms) &&
         tl_partitions_expire(&r->partitions, r->expired_before, free_old_partition, r) != TL_OK)
         return tl_nomem(err, "ranking");
     tl_status status = apply_batch(r, in, &c, err);

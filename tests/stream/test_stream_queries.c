@@ -243,6 +243,28 @@ static void old_state_is_dropped_and_nothing_taken_back(void **state)
     tl_sql_session_free(session);
 }
 
+/* STATE_TTL of a side of a join, or of groups, goes before the setting. */
+static void state_ttl_is_a_hint(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *setting, *query, *wanted;
+    } cases[] = {
+        {"1000 d", "SELECT /*+ STATE_TTL('g' = '10 min') */ k, COUNT(*) AS n FROM (SELECT 'a' AS k UNION ALL SELECT 'a') AS g GROUP BY k;",
+         "{\"_kind\":\"+I\",\"k\":\"a\",\"n\":1}\n{\"_kind\":\"+I\",\"k\":\"a\",\"n\":1}\n"},
+        {"10 min", "SELECT /*+ STATE_TTL('g' = '0 s') */ k, COUNT(*) AS n FROM (SELECT 'a' AS k UNION ALL SELECT 'a') AS g GROUP BY k;",
+         "{\"_kind\":\"+I\",\"k\":\"a\",\"n\":1}\n{\"_kind\":\"-U\",\"k\":\"a\",\"n\":1}\n{\"_kind\":\"+U\",\"k\":\"a\",\"n\":2}\n"},
+        {"10 min", "SELECT /*+ STATE_TTL('l' = '1000 d', 'r' = '5 min') */ l.k, v FROM (SELECT 'a' AS k) AS l JOIN (SELECT 'a' AS k, 1 AS v UNION ALL SELECT 'a', 2) AS r ON l.k = r.k;",
+         "{\"_kind\":\"+I\",\"k\":\"a\",\"v\":1}\n{\"_kind\":\"+I\",\"k\":\"a\",\"v\":2}\n"},
+        {"1000 d", "SELECT /*+ STATE_TTL('l' = '5 min') */ l.k, v FROM (SELECT 'a' AS k) AS l, (SELECT 'a' AS k, 1 AS v UNION ALL SELECT 'a', 2) AS r WHERE l.k = r.k;", ""},
+    };
+    for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
+        char *out = run_aging(cases[i].setting, cases[i].query);
+        assert_string_equal(out, cases[i].wanted);
+        free(out);
+    }
+}
+
 /* The clock passes every session before it is looked at again; or none, and what is open when the input ends gives nothing. */
 static void sessions_go_by_the_clock(void **state)
 {
@@ -265,6 +287,7 @@ static void sessions_go_by_the_clock(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(streaming_gives_what_batch_gives), cmocka_unit_test(rows_that_change_leave_the_same),
-                                       cmocka_unit_test(old_state_is_dropped_and_nothing_taken_back), cmocka_unit_test(sessions_go_by_the_clock)};
+                                       cmocka_unit_test(old_state_is_dropped_and_nothing_taken_back),
+        cmocka_unit_test(state_ttl_is_a_hint), cmocka_unit_test(sessions_go_by_the_clock)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
