@@ -243,6 +243,9 @@ typedef struct tl_bucket_read_spec {
 /** Files merged as a batch read does (§18). In lookup mode per key only L0 records and the lowest other level count. */
 tl_status tl_bucket_read(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, tl_data_file *const *files,
                          size_t n_files, const tl_bucket_read_spec *spec, tl_reader **out, tl_error *err);
+/** All columns of the rows that tl_bucket_read() gives, in the order of their keys, also where the files are sorted by other columns. */
+tl_status tl_bucket_read_by_key(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, tl_data_file *const *files, size_t n_files,
+                                tl_dv_set *vectors, tl_reader **out, tl_error *err);
 /** Files one after the other without merging, with their row kinds, deletes included (streaming reads, append tables, changelog
  * files). */
 tl_status tl_files_read(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, tl_data_file *const *files,

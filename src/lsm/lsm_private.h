@@ -449,6 +449,7 @@ typedef struct tl_lsm__scale {
 tl_status tl_lsm__scale_of_files(const tl_lsm_config *config, const tl_order *order, const tl_file_list *files, tl_lsm__scale *scales, tl_error *err);
 /** Keys whose order is the rows'. `rows` have the table's columns first. */
 tl_status tl_lsm__order_keys(const tl_order *order, const tl_lsm__scale *scales, const tl_batch *rows, tl_keys **out, tl_error *err);
+typedef struct tl_lsm__spill tl_lsm__spill; /* spill.c */
 /** Sorts rows of a ROW type; `type`, `order` and `scales` must outlive it. One thread. */
 typedef struct tl_lsm__sorter tl_lsm__sorter;
 tl_status tl_lsm__sorter_create(tl_lsm_config *config, const tl_type *type, const tl_order *order, const tl_lsm__scale *scales,
@@ -457,6 +458,8 @@ tl_status tl_lsm__sorter_create(tl_lsm_config *config, const tl_type *type, cons
 tl_status tl_lsm__sorter_add(tl_lsm__sorter *s, tl_batch *batch_take, tl_error *err);
 /** All rows in order into the writer. Once, at the end. */
 tl_status tl_lsm__sorter_write(tl_lsm__sorter *s, tl_lsm__writer *writer, tl_error *err);
+/** The same into a temporary file of its own. */
+tl_status tl_lsm__sorter_spill(tl_lsm__sorter *s, tl_lsm__spill **out, tl_error *err);
 void tl_lsm__sorter_free(tl_lsm__sorter *s); /* removes its temporary files */
 
 /* ---- compaction.c ---- */
@@ -556,7 +559,6 @@ tl_status tl_lsm__buffer_spill(tl_lsm__buffer *buffer, tl_error *err);
 tl_status tl_lsm__buffer_flush(tl_lsm__buffer *buffer, tl_lsm__writer *data, tl_lsm__writer *changelog, tl_error *err);
 
 /** A temporary file of batches. */
-typedef struct tl_lsm__spill tl_lsm__spill;
 tl_status tl_lsm__spill_create(tl_lsm_config *config, tl_lsm__spill **out, tl_error *err);
 tl_status tl_lsm__spill_write(tl_lsm__spill *spill, const tl_batch *batch, tl_error *err);
 /** No more writes; the file is readable. */

@@ -370,12 +370,21 @@ tl_status tl_lsm__sorter_add(tl_lsm__sorter *s, tl_batch *batch_take, tl_error *
     return s->bytes < s->config->write_buffer_bytes && s->rows < INT32_MAX ? TL_OK : spill_memory(s, err);
 }
 
-tl_status tl_lsm__sorter_write(tl_lsm__sorter *s, tl_lsm__writer *writer, tl_error *err)
+static tl_status emit_all(tl_lsm__sorter *s, const sink *to, tl_error *err)
 {
-    const sink to = {.writer = writer};
     if (s->n_runs == 0)
-        return emit_memory(s, &to, err);
+        return emit_memory(s, to, err);
     if (s->rows > 0)
         TL_TRY(spill_memory(s, err));
-    return merge_runs(s, &to, err);
+    return merge_runs(s, to, err);
+}
+
+tl_status tl_lsm__sorter_write(tl_lsm__sorter *s, tl_lsm__writer *writer, tl_error *err)
+{
+    return emit_all(s, &(sink){.writer = writer}, err);
+}
+
+tl_status tl_lsm__sorter_spill(tl_lsm__sorter *s, tl_lsm__spill **out, tl_error *err)
+{
+    return new_run(s, emit_all, out, err);
 }

@@ -126,8 +126,6 @@ static tl_status plan_new_files(tl_table *table, const tl_state *before, const t
 /* Two states, compared key by key when they are read. Value filters wait until then: a row may have left the filter. */
 static tl_status plan_diff(tl_table *table, const tl_read_point *point, const wish *w, tl_splits *out, tl_error *err)
 {
-    if (table->config->pk_clustering)
-        return tl_error_set(err, TL_E_UNSUPPORTED, "not supported: the difference of two states of a table with 'pk-clustering-override'");
     tl_entries entries[2] = {{0}, {0}};
     tl_vectors vectors[2] = {0};
     const tl_snapshot *snaps[2] = {point->before, point->snap};

@@ -104,6 +104,9 @@ static tl_status read_state(tl_table *table, const tl_split *split, const tl_fil
 {
     tl_bucket_read_spec of_state = *spec;
     of_state.vectors = files == &split->before_files ? split->before_vectors : split->vectors;
+    if (split->kind == TL_SPLIT_DIFF && table->config->pk_clustering) /* the walk over both states goes by key */
+        return tl_bucket_read_by_key(table->config, tl_bytes_view_of(split->partition), split->bucket, files->items, files->n, of_state.vectors, out,
+                                     err);
     return tl_bucket_read(table->config, tl_bytes_view_of(split->partition), split->bucket, files->items, files->n, &of_state, out, err);
 }
 
