@@ -30,6 +30,7 @@ def table_of(rng):
     columns = [{"name": "p", "type": "STRING NOT NULL"}, {"name": "k", "type": "INT NOT NULL"}, {"name": "v", "type": "STRING"},
                {"name": "n", "type": "INT"}, {"name": "s", "type": "TIMESTAMP(6)"}]
     partitioned = rng.random() < 0.3 and "p" not in options["clustering.columns"]
+    options.update(random_vectors.manifests(rng))
     return {"columns": columns, "partitionKeys": ["p"] if partitioned else [], "primaryKeys": ["p", "k"], "options": options}
 
 
@@ -87,11 +88,5 @@ def history(rng, oracle, ours, folder, steps):
         raise random_vectors.Difference("fsck: %s" % out)
 
 
-def main():
-    oracle, ours = random_vectors.Oracle(sys.argv[1]), random_vectors.Ours(sys.argv[2])
-    numbers = [int(a) for a in sys.argv[3:]] + [1, 20, 12][len(sys.argv) - 3:]
-    return random_vectors.run_histories(history, oracle, ours, "clustering", *numbers)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(random_vectors.main_of(history, "clustering"))

@@ -40,6 +40,7 @@ def table_of(rng):
     if rng.random() < 0.3:
         options["metadata.stats-dense-store"] = "false"
     columns = [{"name": "k", "type": "INT NOT NULL"}, {"name": "n", "type": "INT"}, {"name": "t", "type": kind}]
+    options.update(random_vectors.manifests(rng))
     return kind, {"columns": columns, "partitionKeys": [], "primaryKeys": ["k"], "options": options}
 
 
@@ -71,17 +72,11 @@ def history(rng, oracle, ours, folder, steps):
         else:
             full = rng.random() < 0.7
             t.step("compact", "db.t", *(["--full"] if full else []))
-        t.read("db.t", own=full and schema["options"].get("metadata.stats-mode") is None)
+        t.read("db.t", own=full and schema["options"].get("metadata.stats-mode") is None and "always")
     if schema["options"]["changelog-producer"] != "none":
         t.changelog(own=False)
     t.fsck()
 
 
-def main():
-    oracle, ours = random_vectors.Oracle(sys.argv[1]), random_vectors.Ours(sys.argv[2])
-    numbers = [int(a) for a in sys.argv[3:]] + [1, 20, 12][len(sys.argv) - 3:]
-    return random_vectors.run_histories(history, oracle, ours, "expiry", *numbers)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(random_vectors.main_of(history, "expiry"))

@@ -9,12 +9,10 @@ table that differs is told by its seed and left in place.
 import glob
 import json
 import os
-import random
 import shutil
 import sys
-import tempfile
 
-from random_vectors import Oracle, Ours
+from random_vectors import Difference, main_of, manifests
 
 ORDERS = ["order", "zorder", "hilbert"]
 
@@ -35,6 +33,7 @@ class Table:
             options["clustering.columns"] = rng.choice(["k", "k,n", "v,k,n"])
         columns = [{"name": "p", "type": "INT"}, {"name": "k", "type": "INT"}, {"name": "v", "type": "STRING"}, {"name": "n", "type": "BIGINT"},
                    {"name": "d", "type": "DOUBLE"}]
+        options.update(manifests(rng))
         schema = {"columns": columns, "partitionKeys": ["p"] if self.partitioned else [], "options": options}
         self.must(self.oracle.run("create", self.lake, self.name, self.file("schema.json", [schema])))
 
@@ -139,26 +138,18 @@ class Table:
             self.must(side.run("fsck", self.lake, self.name))
 
 
-def main():
-    oracle, ours = Oracle(sys.argv[1]), Ours(sys.argv[2])
-    seed, tables, steps = (list(map(int, sys.argv[3:])) + [1, 20, 15][len(sys.argv) - 3:])[:3]
-    failed = 0
-    for i in range(tables):
-        rng, folder, history = random.Random(seed + i), tempfile.mkdtemp(prefix="layout-"), []
-        try:
-            table = Table(rng, oracle, ours, folder)
-            for _ in range(steps):
-                step = rng.choice([table.write, table.write, table.compact, table.sort, table.delete, table.update, table.bring, table.clone])
-                history.append(step())
-                table.check(history[-1])
-            table.fsck()
-            shutil.rmtree(folder)
-        except AssertionError as error:
-            failed += 1
-            print(f"seed {seed + i}, in {folder}: {error}\n  {history}")
-    print(f"{tables - failed} tables agree, {failed} do not")
-    return 1 if failed else 0
+def history(rng, oracle, ours, folder, steps):
+    done = []
+    try:
+        table = Table(rng, oracle, ours, folder)
+        for _ in range(steps):
+            step = rng.choice([table.write, table.write, table.compact, table.sort, table.delete, table.update, table.bring, table.clone])
+            done.append(step())
+            table.check(done[-1])
+        table.fsck()
+    except AssertionError as e:
+        raise Difference(f"{e}\n  {done}") from e
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main_of(history, "layout", steps=15))

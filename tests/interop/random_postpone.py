@@ -28,6 +28,7 @@ def table_of(rng):
                {"name": "v", "type": "STRING"}]
     partitioned = rng.random() < 0.7
     keys = ["p", "k"] if partitioned else ["k"]
+    options.update(random_vectors.manifests(rng))
     return partitioned, {"columns": columns, "partitionKeys": ["p"] if partitioned else [], "primaryKeys": keys, "options": options}
 
 
@@ -87,14 +88,9 @@ def history(rng, oracle, ours, folder, steps):
                 known.setdefault(partition, int(FIRST))
             waiting.clear()
         t.read("db.t")
+    t.read("db.t", own="always")
     t.fsck()
 
 
-def main():
-    oracle, ours = random_vectors.Oracle(sys.argv[1]), random_vectors.Ours(sys.argv[2])
-    numbers = [int(a) for a in sys.argv[3:]] + [1, 20, 12][len(sys.argv) - 3:]
-    return random_vectors.run_histories(history, oracle, ours, "postpone", *numbers)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(random_vectors.main_of(history, "postpone"))
