@@ -176,7 +176,7 @@ static tl_status sort_node(tl_binder *b, const tl_ast *order, const tl_sort_key 
         TL_TRY(tl_bind__constant_int(b, offset, "OFFSET", &plan->offset));
     if (limit != NULL)
         TL_TRY(tl_bind__constant_int(b, limit, "LIMIT", &plan->limit));
-    if (plan->offset < 0 || (limit != NULL && plan->limit < 0))
+    if ((offset != NULL && plan->offset < 0) || (limit != NULL && plan->limit < 0))
         return BIND_ERROR(b, offset != NULL ? offset : limit, "OFFSET and LIMIT cannot be negative");
     *out = plan;
     return TL_OK;
@@ -509,8 +509,8 @@ static tl_status bind_setop(tl_binder *b, const tl_ast *ast, tl_plan **out)
             types[i] = common;
         }
     }
-    for (k = 0; k < n_inputs; k++)
-        TL_TRY(cast_columns(b, inputs[k], types, names, &inputs[k]));
+    for (int32_t i = 0; i < k; i++)
+        TL_TRY(cast_columns(b, inputs[i], types, names, &inputs[i]));
     const tl_type *type;
     TL_TRY(tl_bind__row_type(b, names, types, n, &type));
     bool is_union = strcmp(ast->text, "UNION") == 0, all = (ast->flags & AST_F_ALL) != 0;

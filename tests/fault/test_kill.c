@@ -125,14 +125,14 @@ static void kill_and_go_on(const table_kind *kind)
     assert_ok(open_lake(dir, NULL, &catalog, &err), &err);
     create_lake(catalog, kind);
     tl_catalog_close(catalog);
-    for (int i = 0; i < kills; i++) {
-        kill_one_writer(dir, kind, 20 + (int64_t)(test_random(&rng) % 100));
+    /* On a machine where nobody gets to its first commit in so short a life, lives become longer until one does. */
+    for (int i = 0; i < kills || last == 0; i++) {
+        kill_one_writer(dir, kind, 20 + (int64_t)(test_random(&rng) % 100) + TL_MAX(i - kills, 0) * 20);
         int64_t now = check_prefix(dir, kind, /* with_changelog= */ false);
         assert_true(now >= last);
         last = now;
     }
     printf("%s: %lld commits in %d lives\n", kind->name, (long long)last, kills);
-    assert_true(last > 0);
     check_prefix(dir, kind, /* with_changelog= */ true);
     remove_temp_dir(dir);
 }
