@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/spare.h"
+
 /* Fault hook: one relaxed load on the usual path. */
 static _Atomic uint64_t fail_at;
 static _Atomic uint64_t alloc_count;
@@ -30,23 +32,17 @@ uint64_t tl_alloc_count(void)
 
 void *tl_alloc(size_t bytes)
 {
-    return alloc_must_fail() ? NULL : malloc(bytes == 0 ? 1 : bytes);
+    return alloc_must_fail() ? NULL : tl_base__spare_take(bytes);
 }
-
-/*
- * Small blocks come from malloc() in any case: glibc keeps those of each thread at hand, which its calloc() and aligned_alloc()
- * do not look at. A batch of one row is made of a hundred of them.
- */
-#define SMALL_BYTES 512
 
 void *tl_calloc(size_t count, size_t bytes)
 {
+    size_t total = 0;
     if (alloc_must_fail())
         return NULL;
-    size_t total = 0;
-    if (!tl_mul_size(count, bytes, &total) || total > SMALL_BYTES)
+    if (!tl_mul_size(count, bytes, &total) || total > TL_SPARE_BYTES_MAX)
         return calloc(count, bytes);
-    void *block = malloc(total == 0 ? 1 : total);
+    void *block = tl_base__spare_take(total);
     if (block != NULL)
         memset(block, 0, total);
     return block;
@@ -54,21 +50,22 @@ void *tl_calloc(size_t count, size_t bytes)
 
 void *tl_realloc(void *ptr, size_t bytes)
 {
-    return alloc_must_fail() ? NULL : realloc(ptr, bytes == 0 ? 1 : bytes);
+    return alloc_must_fail() ? NULL : tl_base__spare_resize(ptr, bytes);
 }
 
 void tl_free(void *ptr)
 {
-    free(ptr);
+    tl_base__spare_give(ptr);
 }
+
+/* Blocks of up to this many bytes are not aligned: glibc's aligned_alloc() is slow, and there is nothing to gain. */
+#define SMALL_BYTES 512
 
 void *tl_alloc_aligned(size_t bytes)
 {
     if (alloc_must_fail() || bytes > SIZE_MAX - 64)
         return NULL;
-    if (bytes <= SMALL_BYTES)
-        return malloc(bytes == 0 ? 1 : bytes);
-    return aligned_alloc(64, bytes == 0 ? 64 : (bytes + 63) / 64 * 64);
+    return bytes <= SMALL_BYTES ? tl_base__spare_take(bytes) : tl_base__spare_take_aligned(bytes);
 }
 
 void *tl_memdup(const void *data, size_t bytes)
@@ -133,9 +130,19 @@ tl_status tl_buf_reserve_slow(tl_buf *buf, size_t extra)
     size_t cap = buf->cap < 64 ? 64 : buf->cap;
     while (cap < need)
         cap *= 2;
-    uint8_t *data = tl_realloc(buf->data, cap);
-    if (data == NULL)
-        return TL_E_NOMEM;
+    uint8_t *data;
+    if (cap > TL_SPARE_BYTES_MAX) {
+        data = tl_realloc(buf->data, cap);
+        if (data == NULL)
+            return TL_E_NOMEM;
+    } else {
+        data = tl_alloc(cap);
+        if (data == NULL)
+            return TL_E_NOMEM;
+        if (buf->len > 0)
+            memcpy(data, buf->data, buf->len); /* realloc() would copy what the buffer had room for */
+        tl_free(buf->data);
+    }
     buf->data = data;
     buf->cap = cap;
     return TL_OK;

@@ -21,7 +21,8 @@ void tl_codec__zstd_cctx_give(struct ZSTD_CCtx_s *cctx); /* NULL is fine */
 
 /* ---- zstd_short.c ---- */
 
-#define TL_ZSTD_SHORT_MIN 64 /* zstd does not try shorter ones itself */
+#define TL_ZSTD_TRIED_MIN 7  /* zstd stores shorter ones without a look */
+#define TL_ZSTD_SHORT_MIN 64 /* from here on it codes literals */
 #define TL_ZSTD_SHORT_MAX 1023
 /** Whether level 1 would store the input as it is; false for all but short ones. */
 bool tl_codec__zstd_is_futile(tl_bytes_view src);

@@ -64,7 +64,10 @@ static bool is_skewed(const uint8_t *p, size_t n)
 
 bool tl_codec__zstd_is_futile(tl_bytes_view src)
 {
-    return src.len >= TL_ZSTD_SHORT_MIN && src.len <= TL_ZSTD_SHORT_MAX && !is_skewed(src.data, src.len) && !repeats(src.data, src.len);
+    if (src.len < TL_ZSTD_TRIED_MIN)
+        return true;
+    bool is_short = src.len >= TL_ZSTD_SHORT_MIN && src.len <= TL_ZSTD_SHORT_MAX;
+    return is_short && !is_skewed(src.data, src.len) && !repeats(src.data, src.len);
 }
 
 uint8_t *tl_codec__zstd_frame_header(uint8_t *p, uint32_t content)

@@ -1,3 +1,4 @@
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/bits.h"
@@ -96,6 +97,73 @@ static void an_allocation_fails_when_told(void **state)
     assert_non_null(third);
     tl_free(first);
     tl_free(third);
+}
+
+/* Blocks of any size, filled from end to end with what tells them apart. */
+enum { HELD = 400 };
+typedef struct held_block {
+    uint8_t *data;
+    size_t bytes;
+    uint8_t mark;
+} held_block;
+
+static bool all_are(const uint8_t *data, size_t bytes, uint8_t mark)
+{
+    size_t others = 0;
+    for (size_t i = 0; i < bytes; i++)
+        others += data[i] != mark;
+    return others == 0;
+}
+
+static void release_checked(held_block *b)
+{
+    assert_true(all_are(b->data, b->bytes, b->mark));
+    tl_free(b->data);
+    *b = (held_block){0};
+}
+
+static void hold(held_block *b, uint64_t *rnd)
+{
+    size_t bytes = test_random(rnd) % ((size_t)1 << (4 + test_random(rnd) % 14)) + 1; /* up to 128 KiB, most of them small */
+    int how = b->data != NULL ? (int)(test_random(rnd) % 4) : 1 + (int)(test_random(rnd) % 3);
+    if (b->data != NULL && how != 0)
+        release_checked(b);
+    size_t kept = TL_MIN(b->bytes, bytes);
+    if (how == 0)
+        b->data = tl_realloc(b->data, bytes);
+    else
+        b->data = how == 1 ? tl_alloc(bytes) : how == 2 ? tl_alloc_aligned(bytes) : tl_calloc(1, bytes);
+    assert_non_null(b->data);
+    assert_true(how == 0 ? all_are(b->data, kept, b->mark) : how != 3 || all_are(b->data, bytes, 0));
+    assert_true(how != 2 || bytes <= 512 || (uintptr_t)b->data % 64 == 0);
+    b->bytes = bytes;
+    b->mark = (uint8_t)test_random(rnd);
+    memset(b->data, b->mark, bytes);
+}
+
+static void *release_all(void *arg)
+{
+    held_block *blocks = arg;
+    uint64_t rnd = 7;
+    for (int i = 0; i < HELD; i++)
+        release_checked(&blocks[i]);
+    for (int i = 0; i < 4 * HELD; i++) /* out of what the other thread made */
+        hold(&blocks[i % HELD], &rnd);
+    return NULL;
+}
+
+static void a_block_has_one_owner_at_a_time(void **state)
+{
+    (void)state;
+    static held_block blocks[HELD];
+    uint64_t rnd = test_seed(3);
+    for (int i = 0; i < 20 * HELD; i++)
+        hold(&blocks[test_random(&rnd) % HELD], &rnd);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, release_all, blocks), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    for (int i = 0; i < HELD; i++)
+        release_checked(&blocks[i]);
 }
 
 static void wrapped_errors_read_from_outside_in(void **state)
@@ -281,6 +349,7 @@ int main(void)
         cmocka_unit_test(a_map_survives_many_removals),
         cmocka_unit_test(options_keep_order_and_replace),
         cmocka_unit_test(an_allocation_fails_when_told),
+        cmocka_unit_test(a_block_has_one_owner_at_a_time),
         cmocka_unit_test(wrapped_errors_read_from_outside_in),
         cmocka_unit_test(nested_groups_do_not_deadlock),
         cmocka_unit_test(a_share_of_a_pool_runs_in_the_caller_until_there_are_threads),
