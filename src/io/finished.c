@@ -36,6 +36,7 @@ struct tl_finished {
     waiting_folder *folders; /* that got entries since they were synced, each once; guarded by `lock` */
     size_t n_folders;
     tl_pool *pool; /* guarded by `flushing`; NULL before the first flush of several files */
+    int threads;   /* of the pool: as many as the largest flush so far had use for */
 };
 
 /* An error is kept where it is needed: room for one in every place would be half a megabyte for each file system. */
@@ -183,6 +184,20 @@ static tl_status sync_folder(void *arg, tl_error *err)
     return TL_OK;
 }
 
+/*
+ * @locks finished->flushing held. A thread for each file and folder, up to the file system's number: those that have to wait for a thread
+ * are late for the journal commit that the others share, and wait for one of their own.
+ */
+static void grow_pool(tl_fs *fs, size_t all)
+{
+    tl_finished *finished = fs->finished;
+    int threads = (int)TL_MIN(all, (size_t)TL_MAX(fs->ops->sync_threads, 1));
+    if (threads == 1 || threads <= finished->threads)
+        return;
+    tl_pool_free(TL_STEAL(finished->pool));
+    finished->threads = tl_pool_create(threads, &finished->pool, NULL) == TL_OK ? threads : 0;
+}
+
 /* @locks finished->flushing held. The pool is only for speed: without one, all is synced one after the other. */
 static void sync_all(tl_fs *fs, size_t n, waiting_folder *folders, size_t n_folders)
 {
@@ -193,8 +208,7 @@ static void sync_all(tl_fs *fs, size_t n, waiting_folder *folders, size_t n_fold
         for (size_t i = 0; i < n; i++)
             fs->ops->start_sync(files[i].file);
     }
-    if (all > 1 && fs->ops->sync_threads > 1 && finished->pool == NULL)
-        (void)tl_pool_create(fs->ops->sync_threads, &finished->pool, NULL);
+    grow_pool(fs, all);
     tl_task_group *group = NULL;
     if (all > 1 && finished->pool != NULL && tl_task_group_create(finished->pool, &group, NULL) == TL_OK) {
         while (started < n && tl_task_group_run(group, sync_one, &files[started], NULL) == TL_OK)
