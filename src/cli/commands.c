@@ -203,9 +203,9 @@ const cli_command cli_own_commands[] = {
      "Rows of a table with a primary key are deleted by writing them with \"_kind\":\"-D\".",
      "  tidelake delete db.log --where '[\"<\",\"day\",\"2024-01-01\"]'", delete_options, cmd_delete},
     {"compact", care_group, "DB.TABLE", 1, 1, "merge files: keyed tables bucket by bucket, small files of append tables",
-     "With 'clustering.incremental' the files of an append table are sorted by 'clustering.columns' while they are merged. --order-strategy\n"
-     "sorts all rows anew, in each partition: by the columns one after the other, or along a curve that keeps rows together that are near\n"
-     "in all of them. Filters on the columns then skip files.",
+     "With 'clustering.incremental' the files of an append table are sorted by 'clustering.columns' while they are merged, in a table with\n"
+     "buckets also by those who write to it. --order-strategy sorts all rows anew, in each partition: by the columns one after the other,\n"
+     "or along a curve that keeps rows together that are near in all of them. Filters on the columns then skip files.",
      "  tidelake compact db.t --full\n"
      "  tidelake compact db.days --order-strategy zorder --order-by dt,k", compact_options, cmd_compact},
     {"analyze", care_group, "DB.TABLE", 1, 1, "count rows and bytes for planners ($statistics)",

@@ -2,8 +2,8 @@
  * Writer of one bucket of an append table (Java: AppendOnlyWriter, BucketedAppendCompactManager).
  *
  * Rows go straight into the open file. Where the table has buckets, files that follow each other by sequence number are
- * compacted in the background, in that order; tables without buckets are compacted by a planner of their own
- * (append_compact.c).
+ * compacted in the background, in that order, or with clustering.incremental are sorted (cluster.c); tables without buckets are
+ * compacted by a planner of their own (append_compact.c).
  */
 #include "lsm/lsm_private.h"
 
@@ -11,7 +11,9 @@
 
 typedef struct append_task {
     tl_lsm__bucket *bucket; /* borrowed */
-    tl_file_list files;     /* by sequence number */
+    tl_file_list files;     /* by sequence number; to be clustered: as they were chosen */
+    const tl_order *order;  /* clustering: of the rows, which go to `level`; NULL: rows stay in their order */
+    int32_t level;
     bool full;
     atomic_bool cancelled;
     tl_file_list before;
@@ -30,7 +32,8 @@ typedef struct append_writer {
     bool shaped; /* the shapes are made */
     int64_t next_seq;
     bool compacts;
-    tl_file_list to_compact; /* by sequence number */
+    tl_file_list to_compact; /* by sequence number; clustering: all files of the bucket, of any level */
+    tl_cluster_spec cluster; /* config's clusters_buckets; its columns are owned */
     append_task compaction;
 } append_writer;
 
@@ -63,6 +66,10 @@ static bool worth_full_compaction(const tl_lsm_config *config, tl_file_list *fil
 static tl_status run_compaction(void *arg, tl_error *err)
 {
     append_task *t = arg;
+    if (t->order != NULL) {
+        TL_TRY(tl_lsm__list_add_all(&t->before, &t->files, err));
+        return tl_lsm__cluster_rewrite(t->bucket, t->order, &t->files, t->level, &t->after, err);
+    }
     if (t->full && !worth_full_compaction(t->bucket->config, &t->files))
         return TL_OK;
     TL_TRY(tl_lsm__list_add_all(&t->before, &t->files, err));
@@ -111,9 +118,11 @@ static tl_status sync_compaction(append_writer *w, bool blocking, tl_error *err)
         if (status != TL_OK)
             tl_lsm__discard_compaction(&w->base, &t->before, &t->after, &none);
     }
-    /* The last file may still be small: it takes part again. */
+    /* The last file may still be small: it takes part again. What was clustered is a run of its level. */
+    for (size_t i = 0; i < t->after.n && t->order != NULL && status == TL_OK; i++)
+        status = add_to_compact(w, t->after.items[i], err);
     const tl_data_file *last = t->after.n > 0 ? t->after.items[t->after.n - 1] : NULL;
-    if (status == TL_OK && last != NULL && is_small(config_of(w), last))
+    if (status == TL_OK && last != NULL && t->order == NULL && is_small(config_of(w), last))
         status = add_to_compact(w, last, err);
     task_deinit(t);
     return status;
@@ -159,11 +168,38 @@ static tl_status start_compaction(append_writer *w, size_t from, size_t to, bool
     return TL_OK;
 }
 
+/* As an LSM tree is compacted, but with rows sorted by 'clustering.columns' (Java: BucketedAppendClusterManager). */
+static tl_status start_clustering(append_writer *w, bool full, tl_error *err)
+{
+    append_task *t = &w->compaction;
+    *t = (append_task){.bucket = w->base.bucket, .full = full, .order = &w->cluster.order};
+    atomic_init(&t->cancelled, false);
+    w->cluster.full = full;
+    tl_status status = tl_lsm__cluster_choose(w->base.bucket, &w->cluster, w->to_compact.items, w->to_compact.n, &t->files, &t->level, err);
+    bool any = t->files.n > 0;
+    if (status == TL_OK && any)
+        status = tl_lsm__task_start(&w->base, run_compaction, t, err);
+    if (status != TL_OK || !any) {
+        task_deinit(t);
+        return status;
+    }
+    for (size_t i = w->to_compact.n; i-- > 0;) {
+        bool chosen = false;
+        for (size_t k = 0; k < t->files.n; k++)
+            chosen |= t->files.items[k] == w->to_compact.items[i];
+        if (chosen)
+            tl_lsm__list_remove_at(&w->to_compact, i);
+    }
+    return TL_OK;
+}
+
 static tl_status trigger_compaction(append_writer *w, bool full, tl_error *err)
 {
     size_t from = 0, to = w->to_compact.n;
     if (!w->compacts || w->base.task != NULL)
         return TL_OK;
+    if (config_of(w)->clusters_buckets)
+        return start_clustering(w, full, err);
     if (full) {
         bool any = config_of(w)->force_rewrite_all || config_of(w)->deletion_vectors;
         bool enough = to >= FULL_COMPACT_FILES_MIN || (any && to > 0);
@@ -346,6 +382,7 @@ static void append_free(tl_bucket_writer *base)
         tl_lsm__shape_free(w->shapes[i]);
     tl_free(w->shapes);
     tl_free(w->columns);
+    tl_free(w->cluster.order.columns);
     tl_file_list_deinit(&w->to_compact);
     tl_lsm__writer_base_deinit(base);
     tl_free(w);
@@ -376,6 +413,12 @@ tl_status tl_lsm__append_writer_create(tl_lsm__bucket *bucket, int32_t total_buc
     w->compacts = !config->unaware_bucket && !config->write_only;
     w->next_seq = tl_lsm__next_seq(files, n_files);
     tl_status status = TL_OK;
+    if (w->compacts && config->clusters_buckets) {
+        w->cluster.incremental = true;
+        status = tl_order_of_options(config, &w->cluster.order, err);
+        if (status == TL_OK)
+            status = tl_lsm__order_check(config, &w->cluster.order, err);
+    }
     for (size_t i = 0; i < n_files && w->compacts && status == TL_OK; i++)
         status = add_to_compact(w, files[i], err);
     if (status != TL_OK) {

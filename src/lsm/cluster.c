@@ -1,11 +1,64 @@
 /*
  * Clustering of append tables: files are read, their rows sorted, and written anew. Once for all files (sort compaction), or as an LSM
  * tree is compacted (incremental clustering): each file of level 0 is a run, each level above is one, universal compaction chooses runs,
- * and what becomes of them lies on a level of its own. Source: Java: SortCompactAction, IncrementalClusterManager.
+ * and what becomes of them lies on a level of its own. Tables without buckets are clustered by a compaction job, those with buckets also by
+ * their writers (append_writer.c). Source: Java: SortCompactAction, IncrementalClusterManager, BucketedAppendClusterManager.
  */
 #include "lsm/lsm_private.h"
 
 #include <stdlib.h>
+#include <strings.h>
+
+#include "base/parse.h"
+
+/* ---- orders ---- */
+
+#define TEXT_BYTES 8 /* zorder.var-length-contribution */
+
+tl_status tl_order_of_columns(const tl_lsm_config *config, const char *kind, char *const *names, int32_t n, tl_order *out, tl_error *err)
+{
+    const char *text = tl_options_get(&config->schema->options, "zorder.var-length-contribution");
+    int64_t text_bytes = TEXT_BYTES;
+    *out = (tl_order){.columns = tl_calloc((size_t)n + 1, sizeof *out->columns)};
+    if (out->columns == NULL)
+        return tl_nomem(err, "columns");
+    if (text != NULL)
+        TL_TRY(tl_error_wrap(err, tl_parse_int(text, INT64_MIN, INT64_MAX, &text_bytes, err), "option 'zorder.var-length-contribution'"));
+    out->text_bytes = (int32_t)TL_MAX(1, TL_MIN(text_bytes, INT32_MAX));
+    for (; out->n_columns < n; out->n_columns++) {
+        int32_t at = tl_type_field_index(config->schema->row_type, names[out->n_columns]);
+        if (at < 0)
+            return tl_error_set(err, TL_E_INVALID, "there is no column '%s' to sort by", names[out->n_columns]);
+        out->columns[out->n_columns] = at;
+    }
+    return tl_order_parse_kind(kind, &out->kind, err);
+}
+
+tl_status tl_order_of_options(const tl_lsm_config *config, tl_order *out, tl_error *err)
+{
+    const tl_options *options = &config->schema->options;
+    const char *list = tl_options_get(options, "clustering.columns"), *kind = tl_options_get(options, "clustering.strategy");
+    int32_t n = 0, cap = 1;
+    *out = (tl_order){0};
+    for (const char *c = list; c != NULL && *c != '\0'; c++)
+        cap += *c == ',';
+    TL_CLEANUP(tl_freep) char **names = tl_calloc((size_t)cap, sizeof *names);
+    tl_status status = names == NULL ? tl_nomem(err, "columns") : TL_OK;
+    for (tl_bytes_view name; status == TL_OK && list != NULL && n < cap && tl_list_next(&list, &name); n++) {
+        names[n] = tl_strndup((const char *)name.data, name.len);
+        if (names[n] == NULL)
+            status = tl_nomem(err, "columns");
+    }
+    if (status == TL_OK && n == 0)
+        status = tl_error_set(err, TL_E_INVALID, "'clustering.incremental' needs 'clustering.columns'");
+    if (kind == NULL || strcasecmp(kind, "auto") == 0)
+        kind = n == 1 ? "order" : n < 5 ? "zorder" : "hilbert";
+    if (status == TL_OK)
+        status = tl_order_of_columns(config, kind, names, n, out, err);
+    for (int32_t i = 0; names != NULL && i < n; i++)
+        tl_free(names[i]);
+    return status;
+}
 
 /* ---- rewriting ---- */
 
@@ -35,7 +88,8 @@ static tl_status write_sorted(tl_lsm__bucket *bucket, tl_lsm__sorter *sorter, in
     return tl_lsm__writer_finish(writer, out, err);
 }
 
-static tl_status rewrite(tl_lsm__bucket *bucket, const tl_order *order, const tl_file_list *files, int32_t level, tl_file_list *out, tl_error *err)
+tl_status tl_lsm__cluster_rewrite(tl_lsm__bucket *bucket, const tl_order *order, const tl_file_list *files, int32_t level, tl_file_list *out,
+                                  tl_error *err)
 {
     int32_t n = tl_lsm__n_readable(bucket->config); /* with row tracking, rows keep their ids and sequence numbers */
     int64_t first_seq = INT64_MAX;
@@ -135,8 +189,8 @@ static tl_status choose(tl_lsm__bucket *bucket, tl_data_file *const *files, size
 }
 
 /* All files, or the first runs of them. */
-static tl_status choose_files(tl_lsm__bucket *bucket, const tl_cluster_spec *spec, tl_data_file *const *files, size_t n, tl_file_list *out,
-                              int32_t *level, tl_error *err)
+tl_status tl_lsm__cluster_choose(tl_lsm__bucket *bucket, const tl_cluster_spec *spec, tl_data_file *const *files, size_t n, tl_file_list *out,
+                                 int32_t *level, tl_error *err)
 {
     size_t chosen = n;
     *level = 0;
@@ -154,10 +208,10 @@ static tl_status cluster(tl_lsm__bucket *bucket, const tl_cluster_spec *spec, tl
                          const tl_bucket_vectors *vectors, tl_commit_message *msg, tl_error *err)
 {
     int32_t level;
-    TL_TRY(choose_files(bucket, spec, files, n, &msg->compact_before, &level, err));
+    TL_TRY(tl_lsm__cluster_choose(bucket, spec, files, n, &msg->compact_before, &level, err));
     if (msg->compact_before.n == 0)
         return TL_OK;
-    TL_TRY(rewrite(bucket, &spec->order, &msg->compact_before, level, &msg->compact_after, err));
+    TL_TRY(tl_lsm__cluster_rewrite(bucket, &spec->order, &msg->compact_before, level, &msg->compact_after, err));
     return vectors == NULL ? TL_OK
                            : tl_lsm__change_indexes(bucket, vectors, files, n, &msg->compact_before, /* fresh= */ NULL, &msg->compact_new_indexes,
                                                     &msg->compact_deleted_indexes, err);

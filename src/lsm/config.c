@@ -69,12 +69,6 @@ static bool enum_equal(const char *text, const char *name)
     return *text == *name;
 }
 
-static bool opt_is_true(const tl_options *options, const char *key)
-{
-    const char *text = tl_options_get(options, key);
-    return text != NULL && strcasecmp(text, "true") == 0;
-}
-
 /* ---- features that are not there ---- */
 
 static bool type_holds(const tl_type *type, tl_type_kind kind)
@@ -102,11 +96,8 @@ static tl_status refuse_types(const tl_type *row_type, tl_error *err)
 /* The first feature that a writer would need and that is not there: a table with it can be read, not written. */
 static const char *write_feature(const tl_options *options)
 {
-    const char *bucket = tl_options_get(options, "bucket");
     if (tl_options_get(options, "record-level.expire-time") != NULL && tl_options_get(options, "record-level.time-field") == NULL)
         return "record-level expiry (option 'record-level.expire-time') without 'record-level.time-field'";
-    if (opt_is_true(options, "clustering.incremental") && bucket != NULL && strcmp(bucket, "-1") != 0)
-        return "incremental clustering of a table with buckets (option 'clustering.incremental')";
     return NULL;
 }
 
@@ -334,6 +325,9 @@ static tl_status columns_of_list(const tl_type *row, const char *list, const cha
 
 static tl_status parse_clustering(tl_lsm_config *config, const tl_options *options, tl_error *err)
 {
+    bool incremental = false;
+    TL_TRY(opt_bool(options, "clustering.incremental", &incremental, err));
+    config->clusters_buckets = incremental && config->n_keys == 0 && !config->unaware_bucket && !config->bucket_append_ordered && !config->deletion_vectors;
     TL_TRY(opt_bool(options, "pk-clustering-override", &config->pk_clustering, err));
     config->pk_clustering &= config->n_keys > 0;
     if (!config->pk_clustering)

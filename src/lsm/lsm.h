@@ -109,6 +109,7 @@ typedef struct tl_lsm_config {
     char *spill_dir; /* $TMPDIR or /tmp */
     tl_fs *spill_fs; /* local; ref held */
     tl_codec spill_codec;
+    bool clusters_buckets;    /* append table with buckets and clustering.incremental: compactions sort rows instead of keeping their order */
     bool pk_clustering;       /* pk-clustering-override: files above level 0 are sorted by `cluster_order`, not by key */
     tl_order cluster_order;
     int64_t record_expire_ms; /* record-level.expire-time; -1: rows do not expire */
@@ -344,6 +345,10 @@ tl_status tl_append_compact(tl_lsm_config *config, tl_bytes_view partition, int3
                             size_t n_files, const tl_bucket_vectors *vectors, bool full, tl_commit_message *msg, tl_error *err);
 /** "order", "zorder", "hilbert" in any case. */
 tl_status tl_order_parse_kind(const char *name, tl_order_kind *out, tl_error *err);
+/** The order by these columns; `out->columns` is the caller's to tl_free, also on failure. TL_E_INVALID: there is no such column or kind. */
+tl_status tl_order_of_columns(const tl_lsm_config *config, const char *kind, char *const *names, int32_t n, tl_order *out, tl_error *err);
+/** The same as 'clustering.columns' and 'clustering.strategy' have it: "auto" takes the kind by the number of columns. */
+tl_status tl_order_of_options(const tl_lsm_config *config, tl_order *out, tl_error *err);
 typedef struct tl_cluster_spec {
     tl_order order;
     bool incremental; /* runs that universal compaction chooses, to a level of their own; otherwise all files, to level 0 */

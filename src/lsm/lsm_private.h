@@ -462,6 +462,15 @@ tl_status tl_lsm__sorter_write(tl_lsm__sorter *s, tl_lsm__writer *writer, tl_err
 tl_status tl_lsm__sorter_spill(tl_lsm__sorter *s, tl_lsm__spill **out, tl_error *err);
 void tl_lsm__sorter_free(tl_lsm__sorter *s); /* removes its temporary files */
 
+/* ---- cluster.c ---- */
+
+/** Files of an append bucket that are to be clustered now, and the level that their rows get; none: nothing is to be done. */
+tl_status tl_lsm__cluster_choose(tl_lsm__bucket *bucket, const tl_cluster_spec *spec, tl_data_file *const *files, size_t n, tl_file_list *out,
+                                 int32_t *level, tl_error *err);
+/** Their rows, sorted, as new files of the level. */
+tl_status tl_lsm__cluster_rewrite(tl_lsm__bucket *bucket, const tl_order *order, const tl_file_list *files, int32_t level, tl_file_list *out,
+                                  tl_error *err);
+
 /* ---- compaction.c ---- */
 
 /** One compaction: its inputs (set before it runs) and results. Runs on any thread. */

@@ -75,47 +75,13 @@ static tl_status compact_unaware(const job *j, tl_error *err)
 
 /* ---- clustering ---- */
 
-static tl_status order_of(const tl_table *table, const char *kind, char *const *names, int32_t n, tl_order *out, tl_error *err)
-{
-    int64_t text_bytes = 0;
-    *out = (tl_order){.columns = tl_calloc((size_t)n + 1, sizeof *out->columns)};
-    if (out->columns == NULL)
-        return tl_nomem(err, "columns");
-    TL_TRY(tl_table__option_int(&table->schema->options, "zorder.var-length-contribution", 8, &text_bytes, err));
-    out->text_bytes = (int32_t)TL_MAX(1, TL_MIN(text_bytes, INT32_MAX));
-    for (; out->n_columns < n; out->n_columns++) {
-        int32_t at = tl_type_field_index(table->schema->row_type, names[out->n_columns]);
-        if (at < 0)
-            return tl_error_set(err, TL_E_INVALID, "there is no column '%s' to sort by", names[out->n_columns]);
-        out->columns[out->n_columns] = at;
-    }
-    return tl_order_parse_kind(kind, &out->kind, err);
-}
-
-/* The order that the table's options ask for; "auto" takes it by the number of columns. */
-static tl_status order_of_options(const tl_table *table, tl_order *out, tl_error *err)
-{
-    const char *columns = tl_table_option(table, "clustering.columns"), *kind = tl_table__option_or_default(&table->schema->options, "clustering.strategy");
-    char **names = NULL;
-    size_t n = 0;
-    *out = (tl_order){0};
-    if (columns == NULL || *columns == '\0')
-        return tl_error_set(err, TL_E_INVALID, "'clustering.incremental' needs 'clustering.columns'");
-    TL_TRY(tl_table__split_list(columns, /* trim= */ true, &names, &n, err));
-    if (strcmp(kind, "auto") == 0)
-        kind = n == 1 ? "order" : n < 5 ? "zorder" : "hilbert";
-    tl_status status = order_of(table, kind, names, (int32_t)n, out, err);
-    tl_names_free(names, n);
-    return status;
-}
-
 static tl_status compact_append(tl_table *table, bool full, const tl_map *partitions, tl_commit_messages *messages, tl_error *err)
 {
     job j = {.table = table, .full = full, .partitions = partitions, .messages = messages};
     if (!tl_table__option_bool(&table->schema->options, "clustering.incremental"))
         return compact_unaware(&j, err);
     tl_cluster_spec cluster = {.incremental = true, .full = full};
-    tl_status status = order_of_options(table, &cluster.order, err);
+    tl_status status = tl_order_of_options(table->config, &cluster.order, err);
     j.cluster = &cluster;
     if (status == TL_OK)
         status = compact_unaware(&j, err);
@@ -129,7 +95,7 @@ static tl_status sort_append(tl_table *table, const tl_sort_spec *spec, tl_commi
     tl_cluster_spec cluster = {0};
     if (spec->n_partitions > 0)
         TL_TRY(tl_table__partitions_predicate(table, spec->partitions, spec->n_partitions, &partition, err));
-    tl_status status = order_of(table, spec->kind, spec->columns, spec->n_columns, &cluster.order, err);
+    tl_status status = tl_order_of_columns(table->config, spec->kind, spec->columns, spec->n_columns, &cluster.order, err);
     const job j = {.table = table, .cluster = &cluster, .partition = partition, .messages = messages};
     if (status == TL_OK)
         status = compact_unaware(&j, err);

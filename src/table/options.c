@@ -274,7 +274,7 @@ static const tl_option_def options[] = {
     {"commit.strict-mode.last-safe-snapshot", "long", NULL, E, "Snapshot after which other users' commits make this one fail.", false, NULL},
     {"clustering.columns", "string", NULL, E, "Columns to cluster by.", false, "sink.clustering.by-columns"},
     {"clustering.strategy", "string", "auto", E, "Curve to cluster along.", false, "sink.clustering.strategy"},
-    {"clustering.incremental", "boolean", "false", E, "Cluster while compacting.", false, NULL},
+    {"clustering.incremental", "boolean", "false", E, "Compactions sort the rows of an append table by 'clustering.columns'; in tables with buckets (and 'bucket-append-ordered' = false) those of writers, too.", false, NULL},
     {"clustering.history-partition.limit", "integer", "5", N, "Old partitions that one clustering takes.", false, NULL},
     {"clustering.history-partition.idle-to-full-sort", "duration", NULL, N, "Idle time after which an old partition is sorted.", false, NULL},
     {"clustering.incremental.optimize-write", "boolean", "false", N, "Cluster while writing.", false, NULL},

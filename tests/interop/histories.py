@@ -14,6 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../table"))
 
 import evolution_histories  # noqa: E402
+import random_chains  # noqa: E402
 import random_clustering  # noqa: E402
 import random_evolution  # noqa: E402
 import random_expiry  # noqa: E402
@@ -29,6 +30,7 @@ KINDS = {
     "row-ids": random_evolution,
     "layout": random_layout,
     "postpone": random_postpone,
+    "chains": random_chains,
 }
 STEPS = 12
 

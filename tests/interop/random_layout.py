@@ -31,6 +31,9 @@ class Table:
         if rng.random() < 0.4:
             options["clustering.incremental"] = "true"
             options["clustering.columns"] = rng.choice(["k", "k,n", "v,k,n"])
+        self.buckets = not self.deletes and rng.random() < 0.3  # clustered by their writers, too
+        if self.buckets:
+            options.update({"bucket": rng.choice(["1", "2"]), "bucket-key": "k", "bucket-append-ordered": "false"})
         columns = [{"name": "p", "type": "INT"}, {"name": "k", "type": "INT"}, {"name": "v", "type": "STRING"}, {"name": "n", "type": "BIGINT"},
                    {"name": "d", "type": "DOUBLE"}]
         options.update(manifests(rng))
@@ -143,7 +146,8 @@ def history(rng, oracle, ours, folder, steps):
     try:
         table = Table(rng, oracle, ours, folder)
         for _ in range(steps):
-            step = rng.choice([table.write, table.write, table.compact, table.sort, table.delete, table.update, table.bring, table.clone])
+            steps_of = [table.write, table.write, table.compact, table.delete, table.update, table.clone]
+            step = rng.choice(steps_of + ([] if table.buckets else [table.sort, table.bring]))
             done.append(step())
             table.check(done[-1])
         table.fsck()

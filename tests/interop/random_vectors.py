@@ -42,7 +42,7 @@ class Ours:
         self.path = path
 
     def run(self, command, warehouse, *words):
-        done = subprocess.run([self.path, command, "--warehouse", warehouse, *words], capture_output=True, text=True)
+        done = subprocess.run([self.path, *command.split(), "--warehouse", warehouse, *words], capture_output=True, text=True)
         return done.returncode == 0, done.stdout.splitlines() if done.returncode == 0 else done.stderr
 
 

@@ -202,8 +202,47 @@ static void test_faults(void **state)
     assert_true(failures > 15);
 }
 
+/* A table with buckets: its writers cluster as they go along, as universal compaction has it; a full compaction leaves one sorted run. */
+static void test_buckets(void **state)
+{
+    (void)state;
+    lake l = memory_lake();
+    static const int32_t columns[] = {1};
+    uint64_t rng = 7;
+    tl_error err;
+    tl_commit_result result = {0};
+    create(&l, "t", "k INT NOT NULL, s STRING", NULL, NULL,
+           "bucket=1,bucket-key=k,bucket-append-ordered=false,clustering.incremental=true,clustering.columns=s,num-sorted-run.compaction-trigger=3");
+    tl_table *table = open_table(&l, "t");
+    fill(table, 8, 50, &rng);
+    char *before = read_where(table, NULL);
+    tl_table *files = open_table(&l, "t$files");
+    char *levels = read_where(files, "[\">\",\"level\",0]");
+    assert_true(strlen(levels) > 0); /* without anybody having asked */
+    free(levels);
+    assert_ok(tl_table_compact(table, NULL, /* full= */ true, NULL, &result, &err), &err);
+    levels = read_where(files, "[\"!=\",\"level\",3]");
+    assert_string_equal(levels, "");
+    free(levels);
+    assert_in_order(table, columns, 1);
+    char *after = read_where(table, NULL);
+    assert_string_equal(after, before);
+    assert_sound(table);
+    free(after);
+    free(before);
+    tl_table_free(files);
+    tl_table_free(table);
+    create(&l, "u", "k INT NOT NULL, s STRING", NULL, NULL, "bucket=1,bucket-key=k,bucket-append-ordered=false,clustering.incremental=true");
+    table = open_table(&l, "u");
+    tl_commit_messages messages = {0};
+    assert_fails(prepare_lines(table, "{'k':1,'s':'a'}", false, false, &messages, &err), TL_E_INVALID, &err, "needs 'clustering.columns'");
+    tl_table_free(table);
+    close_lake(&l);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_order), cmocka_unit_test(test_curves), cmocka_unit_test(test_faults)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_order), cmocka_unit_test(test_curves), cmocka_unit_test(test_faults),
+                                       cmocka_unit_test(test_buckets)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,20 @@
 #!/usr/bin/env python3
 """Chain tables by tidelake and by the Java reference: random histories of both branches, each step done by either program.
 
-chain.py ORACLE TIDELAKE [SEED [TABLES [STEPS]]]
+random_chains.py ORACLE TIDELAKE [SEED [TABLES [STEPS]]]
 
-Each table (default 6, of 24 steps each) has a main branch, a snapshot branch and a delta branch; its partitions are days, hours, or days of regions, and some
+Each table has a main branch, a snapshot branch and a delta branch; its partitions are days, hours, or days of regions, and some
 have names that no step of a chain leads to. Rows are written, deleted, overwritten and compacted and partitions are dropped; columns are
 added, which gives the branches' schemas other numbers. Then both programs read the table, a few partitions, filters and $audit_log, and must
 print the same. What one program refuses the other must refuse, too. Sequence values are unique: where they are the same the reference takes
 a row by the state of its merge. A group has one partition in the snapshot branch: with several the reference takes any of them for the anchor
-(it compares a row with itself where it sorts them). The last line is 'N passed, N failed'.
+(it compares a row with itself where it sorts them).
 """
 import json
 import os
-import random
-import subprocess
 import sys
-import tempfile
+
+from random_vectors import Difference, main_of, manifests
 
 SHAPES = {
     "day": {"partition": [("dt", "STRING")], "pattern": "$dt", "format": "yyyyMMdd", "chain": None},
@@ -28,55 +27,34 @@ ENGINES = [{}, {}, {"merge-engine": "partial-update"}, {"merge-engine": "aggrega
                                                         "fields.v.aggregate-function": "last_value"}]
 
 
-class Oracle:
-    def __init__(self, path, warehouse):
-        self.warehouse = warehouse
-        self.process = subprocess.Popen([path, "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-
-    def run(self, command, *words):
-        line = " ".join("'" + w.replace("'", "'\"'\"'") + "'" for w in command.split() + [self.warehouse] + list(words))
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
-        out = []
-        for text in self.process.stdout:
-            if text.startswith('{"_end"'):
-                end = json.loads(text)
-                return (True, out) if end["ok"] else (False, end.get("error", ""))
-            out.append(text.rstrip("\n"))
-        return False, "the reference has died"
-
-
-class Tidelake:
-    def __init__(self, path, warehouse):
-        self.path, self.warehouse = path, warehouse
-
-    def run(self, command, *words):
-        done = subprocess.run([self.path, *command.split(), "--warehouse", self.warehouse, *words], capture_output=True, text=True)
-        return (True, done.stdout.splitlines()) if done.returncode == 0 else (False, done.stderr.strip())
-
-
 class History:
-    def __init__(self, rng, sides, folder, number):
-        self.rng, self.sides, self.name = rng, sides, "d.t%d" % number
-        self.path = os.path.join(folder, "rows")
+    def __init__(self, rng, oracle, ours, folder):
+        self.rng, self.oracle, self.ours, self.name = rng, oracle, ours, "db.t"
+        self.lake, self.path = os.path.join(folder, "lake"), os.path.join(folder, "rows")
         self.shape = SHAPES[rng.choice(list(SHAPES))]
         self.sequence = 0
         self.extra = []  # columns added later
         self.anchors = {}  # group -> partition of the snapshot branch
-        self.log, self.problems = [], []
+        self.log = []
+
+    def ask(self, side, command, *words):
+        return side.run(*command.split(), self.lake, *words) if side is self.oracle else side.run(command, self.lake, *words)
+
+    def fail(self, what):
+        raise Difference("%s\n  %s" % (what, "\n  ".join(self.log)))
 
     def both(self, *words):
         """The same by each program, which must agree."""
-        answers = [side.run(*words) for side in self.sides]
+        answers = [self.ask(side, *words) for side in (self.oracle, self.ours)]
         if answers[0][0] != answers[1][0] or (answers[0][0] and answers[0][1] != answers[1][1]):
-            self.problems.append("%s:\n  %s\n  %s" % (" ".join(words), answers[0][1], answers[1][1]))
+            self.fail("%s: the reference\n    %s\n  and we\n    %s" % (" ".join(words), answers[0][1], answers[1][1]))
 
     def one(self, *words, may_fail=False):
-        side = self.rng.choice(self.sides)
-        ok, answer = side.run(*words)
+        side = self.rng.choice([self.oracle, self.ours])
+        ok, answer = self.ask(side, *words)
         self.log.append("%s %s%s" % (type(side).__name__, " ".join(words), "" if ok else ": " + str(answer)))
         if not ok and not may_fail:
-            self.problems.append("%s failed: %s" % (" ".join(words), answer))
+            self.fail("%s failed" % " ".join(words))
         return ok
 
     def day(self):
@@ -125,7 +103,7 @@ class History:
         self.deletes = not engine
         options = {"bucket": str(self.rng.randrange(1, 3)), "bucket-key": "k", "sequence.field": "s", "chain-table.enabled": "true",
                    "partition.timestamp-pattern": self.shape["pattern"], "partition.timestamp-formatter": self.shape["format"],
-                   "file.format": self.rng.choice(["parquet", "orc", "avro"]), "partition.legacy-name": "false", **engine}
+                   "file.format": self.rng.choice(["parquet", "orc", "avro"]), "partition.legacy-name": "false", **engine, **manifests(self.rng)}
         if self.shape["chain"]:
             options["chain-table.chain-partition-keys"] = self.shape["chain"]
         columns = [{"name": n, "type": t} for n, t in self.shape["partition"] + [("k", "INT"), ("s", "INT"), ("n", "INT"), ("v", "STRING")]]
@@ -176,9 +154,9 @@ class History:
         spec = json.dumps({k: str(v) for k, v in partition.items()})
         ok = self.one("drop-partition", self.name, spec, "--branch", "snap", may_fail=True)
         if not ok:
-            refused = [side.run("drop-partition", self.name, spec, "--branch", "snap")[0] for side in self.sides]
-            if any(refused):
-                self.problems.append("drop-partition %s is refused by one program only" % spec)
+            done = [self.ask(side, "drop-partition", self.name, spec, "--branch", "snap")[0] for side in (self.oracle, self.ours)]
+            if any(done):
+                self.fail("drop-partition %s is refused by one program only" % spec)
         elif self.anchors.get(self.group(partition)) == partition:
             del self.anchors[self.group(partition)]
 
@@ -191,35 +169,16 @@ class History:
             self.both("read", self.name, "--where", json.dumps(where if len(where) > 2 else where[1]))
         self.both("read", self.name, "--where", json.dumps(["=", "k", self.rng.randrange(8)]))
 
-    def run(self, steps):
-        self.create()
-        for i in range(steps):
-            self.step()
-            if i % 12 == 11 and i + 1 < steps:
-                self.read()
-        self.read()
-        return not self.problems
 
-
-def main():
-    oracle, program = sys.argv[1:3]
-    seed = int(sys.argv[3]) if len(sys.argv) > 3 else 1
-    tables = int(sys.argv[4]) if len(sys.argv) > 4 else 6
-    steps = int(sys.argv[5]) if len(sys.argv) > 5 else 24
-    failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        sides = [Oracle(oracle, folder), Tidelake(program, folder)]
-        for number in range(tables):
-            history = History(random.Random(seed * 1000 + number), sides, folder, number)
-            if not history.run(steps):
-                failed += 1
-                print("table %d of seed %d:\n  %s" % (number, seed, "\n  ".join(history.log)))
-                print("\n".join(history.problems))
-        sides[0].process.stdin.close()
-        sides[0].process.wait()
-    print("%d passed, %d failed" % (tables - failed, failed))
-    return failed > 0
+def history(rng, oracle, ours, folder, steps):
+    h = History(rng, oracle, ours, folder)
+    h.create()
+    for i in range(steps):
+        h.step()
+        if i % 12 == 11 and i + 1 < steps:
+            h.read()
+    h.read()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main_of(history, "chains", steps=24))
