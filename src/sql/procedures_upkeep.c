@@ -1,6 +1,7 @@
 /* Procedures that keep whole tables up: compaction of many, of manifests; rescaling; what is lost or no longer wanted. */
 #include "sql/procedures.h"
 
+#include <string.h>
 #include <strings.h>
 
 #include "base/parse.h"
@@ -111,6 +112,8 @@ static tl_status rescale(tl_call *c, const tl_options *specs, size_t n)
 {
     static const tl_options whole = {0};
     int64_t buckets;
+    if (c->args[1] != NULL && strcmp(c->args[1], "-1") == 0) /* the reference writes it, and then nobody can write the table any more */
+        return BIND_ERROR(c->b, c->ast, "bucket_num: a table cannot be rescaled to -1, since its option 'bucket' cannot be changed to that: copy its rows into a new table");
     TL_TRY(tl_call__integer(c, c->args[1], "bucket_num", 0, &buckets));
     if (buckets > INT16_MAX || n > 1)
         return n > 1 ? BIND_ERROR(c->b, c->ast, "rescale takes one partition (a=1,b=2)")

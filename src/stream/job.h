@@ -32,6 +32,7 @@ typedef struct tl_sink_group tl_sink_group;
 typedef struct tl_job_state {
     int64_t identifier; /* of the commit; 0: none */
     char *positions;    /* JSON: per pipeline a list of its leaves' positions; NULL: none */
+    char *pending;      /* JSON: partitions that are to be marked done (tl_idle_partitions_text()); NULL: none */
 } tl_job_state;
 
 /** The newest state of a commit user: from its last snapshot, or the file beside the table where that has expired. */
@@ -40,6 +41,7 @@ tl_status tl_job_state_save(tl_table *table, const char *user, const tl_job_stat
 void tl_job_state_deinit(tl_job_state *state);
 /** Key of the snapshot property that holds the positions. */
 #define TL_JOB_POSITIONS_PROPERTY "tidelake.positions"
+#define TL_JOB_PENDING_PROPERTY "tidelake.pending-partitions"
 
 /** `sinks`: SINK plans with one and the same table; `user`: commit user (copied). Builds, recovers, does not start. */
 tl_status tl_sink_group_create(tl_run *run, const tl_plan *const *sinks, int32_t n, const char *user, tl_sink_group **out, tl_error *err);

@@ -26,6 +26,8 @@ struct tl_sink_group {
     int64_t identifier;
     int64_t interval_ns;
     int64_t last_commit_ns;
+    int64_t last_look_ns; /* at the clock, while nothing is written */
+    tl_idle_partitions *idle; /* NULL: partitions are not marked done */
     int64_t rows_pending; /* written since the last commit */
     int64_t rows_in_told;
     bool resumed;
@@ -182,9 +184,40 @@ static tl_status open_pipelines(tl_sink_group *g, const tl_json *positions, tl_e
     return TL_OK;
 }
 
+/* ---- partitions that are marked done ---- */
+
+/* The time by which partitions are idle: the clock's or, where the table asks for it, that of the slowest INSERT; in ms. */
+static int64_t idle_now_ms(const tl_sink_group *g)
+{
+    if (g->idle == NULL || !tl_idle_partitions_by_watermark(g->idle))
+        return tl_clock_now_ms(tl_clock_system());
+    int64_t slowest = TL_WATERMARK_END;
+    for (int32_t i = 0; i < g->n; i++)
+        slowest = TL_MIN(slowest, g->pipelines[i].root->watermark);
+    return slowest;
+}
+
+static tl_status mark_idle(tl_sink_group *g, bool end_of_input, tl_error *err)
+{
+    if (g->idle == NULL)
+        return TL_OK;
+    int64_t now = idle_now_ms(g);
+    bool has_time = now != TL_WATERMARK_NONE && now != TL_WATERMARK_END;
+    return has_time || end_of_input ? tl_idle_partitions_mark(g->idle, now, end_of_input, err) : TL_OK;
+}
+
+static tl_status note_written(tl_sink_group *g, const tl_commit_messages *messages, tl_job_state *state, tl_options *properties, tl_error *err)
+{
+    if (g->idle == NULL)
+        return TL_OK;
+    TL_TRY(tl_idle_partitions_note(g->idle, messages, idle_now_ms(g), err));
+    TL_TRY(tl_idle_partitions_text(g->idle, &state->pending, err));
+    return tl_options_set(properties, TL_JOB_PENDING_PROPERTY, state->pending) == TL_OK ? TL_OK : tl_nomem(err, "partitions");
+}
+
 static tl_status recover(tl_sink_group *g, tl_error *err)
 {
-    tl_job_state state = {0, NULL};
+    tl_job_state state = {0};
     if (g->writer != NULL)
         TL_TRY(tl_job_state_load(g->sink->table, g->user, &state, err));
     g->identifier = state.identifier;
@@ -197,6 +230,8 @@ static tl_status recover(tl_sink_group *g, tl_error *err)
     }
     if (status == TL_OK)
         status = open_pipelines(g, positions, err);
+    if (status == TL_OK && g->writer != NULL)
+        status = tl_idle_partitions_create(g->sink->table, g->run->options->fresh ? NULL : state.pending, idle_now_ms(g), &g->idle, err);
     tl_arena_deinit(&arena);
     tl_job_state_deinit(&state);
     return status;
@@ -311,7 +346,8 @@ static tl_status commit_table(tl_sink_group *g, bool wait, tl_error *err)
 {
     bool full = g->full_every > 0 && (g->identifier + 1) % g->full_every == 0;
     tl_buf text = {0};
-    tl_job_state state = {g->identifier + 1, NULL};
+    tl_job_state state = {.identifier = g->identifier + 1};
+    bool wanted = false;
     tl_options properties = {0};
     tl_commit_messages messages = {0};
     tl_commit_result result = {0};
@@ -323,7 +359,11 @@ static tl_status commit_table(tl_sink_group *g, bool wait, tl_error *err)
     wait |= full || g->wait_compaction;
     if (status == TL_OK)
         status = tl_table_writer_prepare(g->writer, wait, &messages, err);
-    tl_commit_spec spec = {.user = g->user, .identifier = state.identifier, .watermark = TL_ABSENT, .properties = &properties, .ignore_empty = true};
+    if (status == TL_OK)
+        status = note_written(g, &messages, &state, &properties, err);
+    if (status == TL_OK)
+        status = tl_table_wants_snapshot(g->sink->table, &wanted, err);
+    tl_commit_spec spec = {.user = g->user, .identifier = state.identifier, .watermark = TL_ABSENT, .properties = &properties, .ignore_empty = !wanted};
     if (status == TL_OK)
         status = tl_table_commit(g->sink->table, &spec, &messages, &result, err);
     if (status == TL_OK)
@@ -341,7 +381,7 @@ static tl_status commit_table(tl_sink_group *g, bool wait, tl_error *err)
     return status;
 }
 
-static tl_status commit(tl_sink_group *g, bool wait, tl_error *err)
+static tl_status commit(tl_sink_group *g, bool wait, bool end_of_input, tl_error *err)
 {
     TL_TRY(drain(g, err));
     if (g->writer != NULL)
@@ -353,7 +393,19 @@ static tl_status commit(tl_sink_group *g, bool wait, tl_error *err)
         atomic_store(&g->run->last_commit_ns, tl_monotonic_ns());
     g->rows_pending = 0;
     g->last_commit_ns = tl_monotonic_ns();
-    return TL_OK;
+    return mark_idle(g, end_of_input, err);
+}
+
+/* Nothing is written, but time goes by: for tags that are due and partitions in which nothing came for long enough. As often as commits. */
+static tl_status look_at_clock(tl_sink_group *g, tl_error *err)
+{
+    bool wanted = false;
+    int64_t now = tl_monotonic_ns();
+    if (g->writer == NULL || now - TL_MAX(g->last_look_ns, g->last_commit_ns) < g->interval_ns)
+        return TL_OK;
+    g->last_look_ns = now;
+    TL_TRY(tl_table_wants_snapshot(g->sink->table, &wanted, err));
+    return wanted ? commit(g, /* wait= */ false, /* end_of_input= */ false, err) : mark_idle(g, false, err);
 }
 
 /* ---- the loop ---- */
@@ -374,11 +426,13 @@ static tl_status loop(tl_sink_group *g, tl_error *err)
         bool stop = must_stop(g);
         bool due = tl_monotonic_ns() - g->last_commit_ns >= g->interval_ns && g->rows_pending > 0;
         if (all_ended || stop || due)
-            TL_TRY(commit(g, all_ended || stop, err));
+            TL_TRY(commit(g, all_ended || stop, all_ended, err));
         if (all_ended || stop)
             return TL_OK;
         if (!progress && g->compaction_pending && g->rows_pending == 0) /* time to take the background's result in */
-            TL_TRY(commit(g, true, err));
+            TL_TRY(commit(g, true, false, err));
+        if (!progress && g->rows_pending == 0)
+            TL_TRY(look_at_clock(g, err));
         if (!progress) {
             atomic_store(&g->quiet, g->rows_pending == 0);
             tl_sleep_ms(PAUSE_MS);
@@ -515,6 +569,7 @@ void tl_sink_group_free(tl_sink_group *g)
     }
     for (int32_t i = 0; i < g->n; i++)
         tl_stream__op_free(g->pipelines[i].root);
+    tl_idle_partitions_free(g->idle);
     tl_table_writer_free(g->writer);
     tl_sink_free(g->connector);
     tl_free(g->user);

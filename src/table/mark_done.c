@@ -133,6 +133,15 @@ tl_status tl_table_mark_done(tl_table *table, const tl_options *specs, size_t n,
     return TL_OK;
 }
 
+tl_status tl_mark_done__row(tl_table *table, tl_bytes_view partition, tl_error *err)
+{
+    TL_CLEANUP(tl_batch_freep) tl_batch *row = NULL;
+    TL_CLEANUP(tl_freep) char *folder = NULL;
+    TL_TRY(tl_binary_row_decode(partition, table->partition_type, true, &row, err));
+    TL_TRY(tl_partition_path(row, table->config->partition_default_name, table->config->legacy_partition_names, &folder, err));
+    return mark(table, folder, err);
+}
+
 /* ---- at the end of a batch ---- */
 
 tl_status tl_mark_done__batch(tl_table *table, const tl_commit_messages *messages, tl_error *err)
@@ -145,18 +154,12 @@ tl_status tl_mark_done__batch(tl_table *table, const tl_commit_messages *message
     TL_TRY(tl_mark_done__check(&table->schema->options, err));
     for (size_t i = 0; status == TL_OK && i < messages->n; i++) {
         tl_bytes_view key = tl_bytes_view_of(messages->items[i].partition);
-        TL_CLEANUP(tl_batch_freep) tl_batch *row = NULL;
-        TL_CLEANUP(tl_freep) char *folder = NULL;
         if (tl_map_get(&done, key.data, key.len) != NULL)
             continue;
         if (tl_map_put(&done, key.data, key.len, &seen, NULL) != TL_OK)
             status = tl_nomem(err, "partitions");
         if (status == TL_OK)
-            status = tl_binary_row_decode(key, table->partition_type, true, &row, err);
-        if (status == TL_OK)
-            status = tl_partition_path(row, table->config->partition_default_name, table->config->legacy_partition_names, &folder, err);
-        if (status == TL_OK)
-            status = mark(table, folder, err);
+            status = tl_mark_done__row(table, key, err);
     }
     tl_map_deinit(&done);
     return status;

@@ -389,6 +389,9 @@ tl_status tl_table_replace_tag(tl_table *table, const char *name, int64_t snapsh
 tl_status tl_table_expire_tags(tl_table *table, int64_t older_than_ms, char ***expired, size_t *n, tl_error *err);
 /** Make the automatic tags that are due and delete those whose time is over, as after a commit. */
 tl_status tl_table_trigger_tags(tl_table *table, tl_error *err);
+/** Whether a job that has written nothing should commit all the same: an automatic tag is due by the clock, or
+    `commit.force-create-snapshot`. Java: TableCommitImpl#forceCreatingSnapshot. */
+tl_status tl_table_wants_snapshot(tl_table *table, bool *out, tl_error *err);
 /** The first snapshot, of those that are there or tagged, that is not older than a time, or not below a watermark. TL_E_NOT_FOUND. */
 tl_status tl_table_first_since(tl_table *table, bool watermark, int64_t ms, tl_snapshot **out, tl_error *err);
 /** The last snapshot that is there and not younger than a time, or not above a watermark. TL_E_NOT_FOUND. */
@@ -418,6 +421,21 @@ tl_status tl_table_expire_partitions(tl_table *table, const char *user /* NULL: 
 /** Tell others that partitions are complete, as partition.mark-done-action says: a file _SUCCESS in their folders. Each spec names all
     partition columns. */
 tl_status tl_table_mark_done(tl_table *table, const tl_options *specs, size_t n, tl_error *err);
+
+/* Partitions that a streaming job wrote to and that are marked done when nothing came for long enough (mark_idle.c). */
+typedef struct tl_idle_partitions tl_idle_partitions;
+/** NULL in *out unless `partition.idle-time-to-done` asks for it. `pending` (may be NULL): the text of those that waited when the job ended,
+    which count as written to now. The table must outlive the result. */
+tl_status tl_idle_partitions_create(tl_table *table, const char *pending, int64_t now_ms, tl_idle_partitions **out, tl_error *err);
+void tl_idle_partitions_free(tl_idle_partitions *idle);
+/** Whether `now_ms` is to be a watermark instead of the clock's time. */
+bool tl_idle_partitions_by_watermark(const tl_idle_partitions *idle);
+/** The partitions of a commit's messages are written to. */
+tl_status tl_idle_partitions_note(tl_idle_partitions *idle, const tl_commit_messages *messages, int64_t now_ms, tl_error *err);
+/** Mark those whose time is over. */
+tl_status tl_idle_partitions_mark(tl_idle_partitions *idle, int64_t now_ms, bool end_of_input, tl_error *err);
+/** Those that wait, as JSON; tl_free(). */
+tl_status tl_idle_partitions_text(const tl_idle_partitions *idle, char **out, tl_error *err);
 
 /** A branch from a tag, or (`tag` NULL) an empty one with the table's schemas. */
 tl_status tl_table_create_branch(tl_table *table, const char *name, const char *tag, tl_error *err);

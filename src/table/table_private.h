@@ -515,6 +515,8 @@ tl_status tl_mark_done__tag(tl_table *table, const char *tag, tl_error *err);
 void tl_mark_done__forget_tag(tl_table *table, const char *tag);
 /** TL_E_UNSUPPORTED, TL_E_INVALID: partition.mark-done-action names what cannot be done here. */
 tl_status tl_mark_done__check(const tl_options *opts, tl_error *err);
+/** Marks one partition, given as a row. */
+tl_status tl_mark_done__row(tl_table *table, tl_bytes_view partition, tl_error *err);
 /** Marks the partitions that a batch wrote to, if partition.end-input-to-done says so. */
 tl_status tl_mark_done__batch(tl_table *table, const tl_commit_messages *messages, tl_error *err);
 

@@ -254,6 +254,19 @@ static tl_status walk(creation *c, tl_error *err)
     }
 }
 
+/* Options, and where the last look ended. */
+static tl_status begin(creation *c, tl_error *err)
+{
+    tl_table *table = c->table;
+    TL_TRY(tl_tags__check_options(c->opts, err));
+    TL_TRY(read_period(c->opts, &c->period, err));
+    TL_TRY(tl_table__option_int(c->opts, "tag.creation-delay", 0, &c->delay_ms, err));
+    pthread_mutex_lock(&table->lock);
+    c->at = table->auto_tags;
+    pthread_mutex_unlock(&table->lock);
+    return c->at.next_snapshot == 0 ? find_start(c, err) : TL_OK;
+}
+
 static tl_status create_due(tl_table *table, tl_error *err)
 {
     const tl_options *opts = &table->schema->options;
@@ -261,19 +274,26 @@ static tl_status create_due(tl_table *table, tl_error *err)
     creation c = {.table = table, .opts = opts, .by_watermark = strcasecmp(mode, "watermark") == 0};
     if (!c.by_watermark && strcasecmp(mode, "process-time") != 0)
         return TL_OK;
-    TL_TRY(tl_tags__check_options(opts, err));
-    TL_TRY(read_period(opts, &c.period, err));
-    TL_TRY(tl_table__option_int(opts, "tag.creation-delay", 0, &c.delay_ms, err));
-    pthread_mutex_lock(&table->lock);
-    c.at = table->auto_tags;
-    pthread_mutex_unlock(&table->lock);
-    if (c.at.next_snapshot == 0)
-        TL_TRY(find_start(&c, err));
+    TL_TRY(begin(&c, err));
     tl_status status = walk(&c, err);
     pthread_mutex_lock(&table->lock);
     table->auto_tags = c.at;
     pthread_mutex_unlock(&table->lock);
     return status;
+}
+
+tl_status tl_table_wants_snapshot(tl_table *table, bool *out, tl_error *err)
+{
+    const tl_options *opts = &table->schema->options;
+    int64_t now = 0;
+    *out = tl_table__option_bool(opts, "commit.force-create-snapshot");
+    if (*out || table->config->write_only || strcasecmp(tl_table__option_or_default(opts, "tag.automatic-creation"), "process-time") != 0)
+        return TL_OK;
+    creation c = {.table = table, .opts = opts};
+    TL_TRY(begin(&c, err));
+    TL_TRY(local_time(opts, "sink.process-time-zone", tl_clock_now_ms(tl_clock_system()), &now, err));
+    *out = c.at.next_ms == TL_ABSENT || now - c.delay_ms >= c.at.next_ms + c.period.ms;
+    return TL_OK;
 }
 
 /* ---- after a batch ---- */
