@@ -11,7 +11,7 @@
  *
  * Keys are made column by column: sizes first, then the bytes at each row's write position.
  */
-#include "types/key.h"
+#include "types/types_private.h"
 
 /* Type of a key column or of a value inside one. */
 static bool is_key_type(const tl_type *type, int depth)
@@ -272,13 +272,6 @@ static void write_column(const tl_column *col, int64_t n_rows, bool last, key_en
     }
 }
 
-static uint64_t prefix8(tl_bytes_view key)
-{
-    uint8_t bytes[8] = {0};
-    memcpy(bytes, key.data, TL_MIN(key.len, sizeof bytes));
-    return tl_read_be64(bytes);
-}
-
 /* `sizes` ends as the offsets. */
 static tl_status alloc_data(tl_keys *keys, const uint64_t *sizes, tl_error *err)
 {
@@ -313,7 +306,7 @@ static tl_status fill_bytes_keys(tl_keys *keys, const tl_column *const *cols, in
     for (int32_t c = 0; c < n_cols; c++)
         write_column(cols[c], n_rows, c == n_cols - 1, ends);
     for (int64_t i = 0; i < n_rows; i++)
-        keys->fixed[i] = prefix8(tl_keys_bytes(keys, i));
+        keys->fixed[i] = tl_keys__load8(keys, i, 0);
     return TL_OK;
 }
 

@@ -6,7 +6,7 @@
  * - Byte keys are sorted by 8 bytes at a time: first by the prefix, then each run of equal prefixes by the 8 bytes after
  *   what its keys have in common. Short runs, and runs nested too deeply, are compared byte by byte.
  */
-#include "types/key.h"
+#include "types/types_private.h"
 
 #define RADIX_DIGIT_MAX 11
 #define RADIX_SMALL 24
@@ -175,15 +175,6 @@ static tl_status sort_packed(const tl_keys *keys, const key_stats *stats, int ro
 
 /* Byte keys: items are sorted by 8 bytes of their keys; `scratch` is as long as `items`. */
 
-static uint64_t load8(const tl_keys *keys, uint32_t row, size_t depth)
-{
-    tl_bytes_view key = tl_keys_bytes(keys, row);
-    uint8_t bytes[8] = {0};
-    if (key.len > depth)
-        memcpy(bytes, key.data + depth, TL_MIN(key.len - depth, sizeof bytes));
-    return tl_read_be64(bytes);
-}
-
 static int compare_from(const tl_keys *keys, uint32_t a, uint32_t b, size_t depth)
 {
     tl_bytes_view x = tl_keys_bytes(keys, a), y = tl_keys_bytes(keys, b);
@@ -191,13 +182,52 @@ static int compare_from(const tl_keys *keys, uint32_t a, uint32_t b, size_t dept
     return tl_bytes_compare((tl_bytes_view){x.data + skip, x.len - skip}, (tl_bytes_view){y.data + skip, y.len - skip});
 }
 
+/* Bytes from `depth` on that all keys have in common; none of them ends before it. */
+static size_t common_bytes(const tl_keys *keys, const sort_pair *items, size_t n, size_t depth)
+{
+    tl_bytes_view first = tl_keys_bytes(keys, items[0].row);
+    size_t common = first.len - depth;
+    for (size_t i = 1; i < n && common > 0; i++) {
+        tl_bytes_view key = tl_keys_bytes(keys, items[i].row);
+        size_t len = 0, most = TL_MIN(common, key.len - depth);
+        for (; len < most; len += 8) {
+            uint64_t differ = tl_read_le64(key.data + depth + len) ^ tl_read_le64(first.data + depth + len);
+            if (differ != 0) {
+                len += (size_t)__builtin_ctzll(differ) / 8;
+                break;
+            }
+        }
+        common = TL_MIN(len, most);
+    }
+    return common;
+}
+
+static size_t shortest(const tl_keys *keys, const sort_pair *items, size_t n)
+{
+    size_t len = tl_keys_bytes(keys, items[0].row).len;
+    for (size_t i = 1; i < n; i++)
+        len = TL_MIN(len, tl_keys_bytes(keys, items[i].row).len);
+    return len;
+}
+
+/*
+ * All keys agree in their first `depth` bytes, missing ones taken as zero; those that end in the last 8 of them are still to be told
+ * apart. Sorted by the 8 bytes behind what they have in common, which are loaded once; the keys are compared where those are alike.
+ */
 static void compare_small(const tl_keys *keys, sort_pair *items, size_t n, size_t depth)
 {
-    for (size_t i = 1; i < n; i++) {
-        sort_pair item = items[i];
+    size_t from = depth;
+    if (shortest(keys, items, n) >= depth)
+        from += common_bytes(keys, items, n, depth);
+    for (size_t i = 0; i < n; i++) {
+        sort_pair item = {tl_keys__load8(keys, items[i].row, from), items[i].row};
         size_t at = i;
-        for (; at > 0 && compare_from(keys, items[at - 1].row, item.row, depth) > 0; at--)
-            items[at] = items[at - 1];
+        for (; at > 0; at--) {
+            const sort_pair *before = &items[at - 1];
+            if (before->key < item.key || (before->key == item.key && compare_from(keys, before->row, item.row, depth - 8) <= 0))
+                break;
+            items[at] = *before;
+        }
         items[at] = item;
     }
 }
@@ -206,7 +236,7 @@ static void merge_halves(const tl_keys *keys, const sort_pair *in, size_t half, 
 {
     size_t a = 0, b = half;
     for (size_t i = 0; i < n; i++)
-        out[i] = b == n || (a < half && compare_from(keys, in[a].row, in[b].row, depth) <= 0) ? in[a++] : in[b++];
+        out[i] = b == n || (a < half && compare_from(keys, in[a].row, in[b].row, depth - 8) <= 0) ? in[a++] : in[b++];
 }
 
 /* Bottom-up merge sort: for keys made to defeat the splitting. */
@@ -224,8 +254,8 @@ static void compare_many(const tl_keys *keys, sort_pair *items, sort_pair *scrat
         in = out;
         out = swap;
     }
-    if (in != items)
-        memcpy(items, in, n * sizeof *items);
+    for (size_t i = 0; i < n; i++) /* loaded at different depths, their numbers say nothing */
+        items[i] = (sort_pair){0, in[i].row};
 }
 
 /* Keys that end within the last 8 bytes before `depth` come first, the shorter before the longer. Returns how many end. */
@@ -248,31 +278,17 @@ static size_t ended_first(const tl_keys *keys, sort_pair *items, sort_pair *scra
     return ended;
 }
 
-static size_t common_bytes(const tl_keys *keys, const sort_pair *items, size_t n, size_t depth)
-{
-    tl_bytes_view first = tl_keys_bytes(keys, items[0].row);
-    size_t common = first.len - depth;
-    for (size_t i = 1; i < n && common > 0; i++) {
-        tl_bytes_view key = tl_keys_bytes(keys, items[i].row);
-        size_t len = 0, most = TL_MIN(common, key.len - depth);
-        while (len < most && key.data[depth + len] == first.data[depth + len])
-            len++;
-        common = len;
-    }
-    return common;
-}
-
 static void split_ties(const tl_keys *keys, sort_pair *items, sort_pair *scratch, size_t n, size_t depth, int level);
 
 /* All keys agree in their first `depth` bytes, missing ones taken as zero. */
 static void break_tie(const tl_keys *keys, sort_pair *items, sort_pair *scratch, size_t n, size_t depth, int level)
 {
     if (n <= TIE_SMALL) {
-        compare_small(keys, items, n, depth - 8);
+        compare_small(keys, items, n, depth);
         return;
     }
     if (level > TIE_LEVEL_MAX) {
-        compare_many(keys, items, scratch, n, depth - 8);
+        compare_many(keys, items, scratch, n, depth);
         return;
     }
     size_t ended = ended_first(keys, items, scratch, n, depth);
@@ -283,7 +299,7 @@ static void break_tie(const tl_keys *keys, sort_pair *items, sort_pair *scratch,
         return;
     depth += common_bytes(keys, items, n, depth);
     for (size_t i = 0; i < n; i++)
-        items[i].key = load8(keys, items[i].row, depth);
+        items[i].key = tl_keys__load8(keys, items[i].row, depth);
     pairs_radix(items, scratch, n, 0, /* into_tmp= */ false);
     split_ties(keys, items, scratch, n, depth + 8, level + 1);
 }

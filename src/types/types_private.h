@@ -4,7 +4,8 @@
 #ifndef TL_TYPES_PRIVATE_H
 #define TL_TYPES_PRIVATE_H
 
-#include "types/column.h"
+#include "base/bits.h"
+#include "types/key.h"
 
 /** Release `n` fields that own what they point to, and the array. */
 void tl_type__fields_free(tl_field *fields, int32_t n);
@@ -32,6 +33,17 @@ tl_status tl_column__concat_ranges(const tl_type *type, const tl_column *const *
                                    int32_t n_srcs, tl_column **out, tl_error *err);
 /** TL_E_LIMIT: more than 2^31-1 bytes or elements in one column of a batch. */
 tl_status tl_column__too_large(const tl_type *type, tl_error *err);
+
+/** Eight bytes of a byte key from `depth` on as a big-endian number; those behind its end are zero. Loads behind a key what room there is for. */
+static inline uint64_t tl_keys__load8(const tl_keys *keys, int64_t row, size_t depth)
+{
+    tl_bytes_view key = tl_keys_bytes(keys, row);
+    if (key.len <= depth)
+        return 0;
+    size_t left = key.len - depth;
+    uint64_t v = tl_read_be64(key.data + depth);
+    return left >= 8 ? v : v >> (64 - 8 * left) << (64 - 8 * left);
+}
 
 /** Bytes that may be written past the end of string data made here, so that short copies need no branch on their length. */
 #define TL_BYTES_SLACK 32
