@@ -3,13 +3,16 @@
  * DefaultBucketFunction, ModBucketFunction, HiveBucketFunction.
  *
  * The default one hashes the BinaryRow of the key (Murmur3-32, seed 42). For one fixed-width column that row is 16 bytes
- * known in advance, so the hash is computed without making it.
+ * known in advance, for one of strings these and the string, for several of fixed width without
+ * nulls their slots, so that the hash is computed without making it.
  */
 #include "types/binary_private.h"
 #include "types/binary_row.h"
 #include "types/key.h"
 
 #define MURMUR_SEED 42
+/* A row's header of eight bytes has the row kind and the null bits of so many fields. */
+#define HEADER_FIELDS 56
 /* Rows that are encoded at a time: keeps the encoded keys in the cache. */
 #define HASH_CHUNK_ROWS 1024
 
@@ -29,23 +32,32 @@ static inline uint32_t murmur_finish(uint32_t hash, uint32_t bytes)
     return hash ^ hash >> 16;
 }
 
-/* Row of 16 bytes: header with the null bit of field 0 (bit 8), then the slot. */
-#define DEFINE_HASH_FIXED(NAME, TYPE)                                                                                         \
-    static void NAME(const tl_column *col, int64_t n_rows, int32_t *restrict hashes)                                          \
-    {                                                                                                                         \
-        const TYPE *restrict values = col->values;                                                                            \
-        const uint32_t header = murmur_word(murmur_word(MURMUR_SEED, 0), 0);                                                  \
-        for (int64_t i = 0; i < n_rows; i++) {                                                                                \
-            uint64_t slot = values[i];                                                                                        \
-            hashes[i] = (int32_t)murmur_finish(murmur_word(murmur_word(header, (uint32_t)slot), (uint32_t)(slot >> 32)), 16); \
-        }                                                                                                                     \
-    }
-DEFINE_HASH_FIXED(hash_fixed1, uint8_t)
-DEFINE_HASH_FIXED(hash_fixed2, uint16_t)
-DEFINE_HASH_FIXED(hash_fixed4, uint32_t)
-DEFINE_HASH_FIXED(hash_fixed8, uint64_t)
+static inline uint32_t murmur_two(uint32_t hash, uint64_t words)
+{
+    return murmur_word(murmur_word(hash, (uint32_t)words), (uint32_t)(words >> 32));
+}
 
-static void hash_fixed_nulls(const tl_column *col, int64_t n_rows, int32_t *hashes)
+/* Of one column: row of 16 bytes, header with the null bit of field 0 (bit 8), then the slot. And the next slot of rows of several. */
+#define DEFINE_HASH_FIXED(WIDTH, TYPE)                                                        \
+    static void hash_fixed##WIDTH(const tl_column *col, int64_t n_rows, int32_t *restrict hashes) \
+    {                                                                                         \
+        const TYPE *restrict values = col->values;                                            \
+        const uint32_t header = murmur_two(MURMUR_SEED, 0);                                   \
+        for (int64_t i = 0; i < n_rows; i++)                                                  \
+            hashes[i] = (int32_t)murmur_finish(murmur_two(header, values[i]), 16);            \
+    }                                                                                         \
+    static void add_fixed##WIDTH(const tl_column *col, int64_t n_rows, int32_t *restrict hashes) \
+    {                                                                                         \
+        const TYPE *restrict values = col->values;                                            \
+        for (int64_t i = 0; i < n_rows; i++)                                                  \
+            hashes[i] = (int32_t)murmur_two((uint32_t)hashes[i], values[i]);                  \
+    }
+DEFINE_HASH_FIXED(1, uint8_t)
+DEFINE_HASH_FIXED(2, uint16_t)
+DEFINE_HASH_FIXED(4, uint32_t)
+DEFINE_HASH_FIXED(8, uint64_t)
+
+static void hash_nulls(const tl_column *col, int64_t n_rows, int32_t *hashes)
 {
     uint32_t null_hash = murmur_word(murmur_word(MURMUR_SEED, 1u << 8), 0);
     null_hash = murmur_finish(murmur_word(murmur_word(null_hash, 0), 0), 16);
@@ -54,7 +66,36 @@ static void hash_fixed_nulls(const tl_column *col, int64_t n_rows, int32_t *hash
             hashes[i] = (int32_t)null_hash;
 }
 
-static bool hash_one_fixed(const tl_column *col, int64_t n_rows, int32_t *hashes)
+/* Up to seven bytes as the low end of a number. */
+static inline uint64_t short_bytes(const uint8_t *p, size_t len)
+{
+    if (len >= 4)
+        return tl_read_le32(p) | (uint64_t)tl_read_le32(p + len - 4) << (8 * (len - 4));
+    return len == 0 ? 0 : p[0] | (uint64_t)p[len / 2] << (8 * (len / 2)) | (uint64_t)p[len - 1] << (8 * (len - 1));
+}
+
+/* Row of the header, the slot (the value itself and 0x80 | length, or where it lies and its length), and the value, filled up to eight. */
+static void hash_bytes(const tl_column *col, int64_t n_rows, int32_t *restrict hashes)
+{
+    const uint32_t header = murmur_two(MURMUR_SEED, 0);
+    for (int64_t i = 0; i < n_rows; i++) {
+        tl_bytes_view v = tl_col_bytes(col, i);
+        if (v.len <= BINARY_INLINE_MAX) {
+            uint64_t slot = short_bytes(v.data, v.len) | (uint64_t)(0x80 | v.len) << 56;
+            hashes[i] = (int32_t)murmur_finish(murmur_two(header, slot), 16);
+            continue;
+        }
+        uint32_t hash = murmur_two(header, (uint64_t)16 << 32 | v.len);
+        size_t whole = v.len / 8 * 8;
+        for (size_t at = 0; at < whole; at += 8)
+            hash = murmur_two(hash, tl_read_le64(v.data + at));
+        if (whole < v.len) /* the last eight bytes, without those hashed before */
+            hash = murmur_two(hash, tl_read_le64(v.data + v.len - 8) >> (8 * (8 - (v.len - whole))));
+        hashes[i] = (int32_t)murmur_finish(hash, (uint32_t)(16 + binary_round8(v.len)));
+    }
+}
+
+static bool hash_one_column(const tl_column *col, int64_t n_rows, int32_t *hashes)
 {
     switch (binary_slot_of(col->type)) {
     case BINARY_SLOT_1:
@@ -69,11 +110,41 @@ static bool hash_one_fixed(const tl_column *col, int64_t n_rows, int32_t *hashes
     case BINARY_SLOT_8:
         hash_fixed8(col, n_rows, hashes);
         break;
+    case BINARY_SLOT_BYTES:
+        hash_bytes(col, n_rows, hashes);
+        break;
     default:
         return false;
     }
     if (col->null_count > 0)
-        hash_fixed_nulls(col, n_rows, hashes);
+        hash_nulls(col, n_rows, hashes);
+    return true;
+}
+
+static bool is_plain(const tl_column *col)
+{
+    binary_slot form = binary_slot_of(col->type);
+    return col->null_count == 0 && (form == BINARY_SLOT_1 || form == BINARY_SLOT_2 || form == BINARY_SLOT_4 || form == BINARY_SLOT_8);
+}
+
+/* Several columns of fixed width without nulls: a header of eight bytes, all zero, and their slots. False: others are among them. */
+static bool hash_plain_columns(const tl_column *const *cols, int32_t n_cols, int64_t n_rows, int32_t *hashes)
+{
+    for (int32_t c = 0; c < n_cols; c++)
+        if (!is_plain(cols[c]))
+            return false;
+    for (int64_t i = 0; i < n_rows; i++)
+        hashes[i] = (int32_t)murmur_two(MURMUR_SEED, 0);
+    for (int32_t c = 0; c < n_cols; c++) {
+        binary_slot form = binary_slot_of(cols[c]->type);
+        void (*add)(const tl_column *, int64_t, int32_t *restrict) = form == BINARY_SLOT_1   ? add_fixed1
+                                                                     : form == BINARY_SLOT_2 ? add_fixed2
+                                                                     : form == BINARY_SLOT_4 ? add_fixed4
+                                                                                             : add_fixed8;
+        add(cols[c], n_rows, hashes);
+    }
+    for (int64_t i = 0; i < n_rows; i++)
+        hashes[i] = (int32_t)murmur_finish((uint32_t)hashes[i], 8 + 8 * (uint32_t)n_cols);
     return true;
 }
 
@@ -115,7 +186,7 @@ static tl_status hash_chunks(const tl_column *const *cols, int32_t n_cols, int64
 
 tl_status tl_bucket_hash(const tl_column *const *key_cols, int32_t n_cols, int64_t n_rows, int32_t *hashes, tl_error *err)
 {
-    if (n_cols == 1 && hash_one_fixed(key_cols[0], n_rows, hashes))
+    if (n_cols == 1 ? hash_one_column(key_cols[0], n_rows, hashes) : n_cols <= HEADER_FIELDS && hash_plain_columns(key_cols, n_cols, n_rows, hashes))
         return TL_OK;
     TL_CLEANUP(tl_buf_deinit) tl_buf rows = {0};
     TL_CLEANUP(tl_freep) tl_column **slices = tl_calloc((size_t)TL_MAX(n_cols, 1), sizeof(tl_column *));
