@@ -207,7 +207,7 @@ static void read_only_what_they_must(bool mapped)
         {"file-index.range-bitmap.columns=name,parquet.page.size=4096", "[\"between\",\"name\",\"1233\",\"%s\"]", "[\"between\",\"name\",\"123\",\"1230\"]", 3, 3},
         {"file-index.bitmap.columns=name,parquet.page.size=4096", "[\"=\",\"name\",\"%s\"]", "[\"in\",\"name\",[\"1234\",\"x\"]]", 6, 6},
         {"file-index.bitmap.columns=name,file.format=avro,file.compression=null", "[\"=\",\"name\",\"%s\"]", "[\"=\",\"name\",\"1234\"]", 4, 4},
-        {"file-index.bitmap.columns=name,file.format=orc", "[\"=\",\"name\",\"%s\"]", "[\"=\",\"name\",\"1234\"]", 1, 0},
+        {"file-index.bitmap.columns=name,file.format=orc,orc.dictionary.key.threshold=0", "[\"=\",\"name\",\"%s\"]", "[\"=\",\"name\",\"1234\"]", 3, 0},
         {"file-index.bloom-filter.columns=name,file-index.bloom-filter.name.items=5000,file-index.bloom-filter.name.fpp=0.001", NULL,
          "[\"=\",\"name\",\"1234\"]", 2, 2},
     };

@@ -103,8 +103,23 @@ tl_status tl_orc__in_read(tl_orc_in *in, void *dst, size_t bytes, tl_error *err)
     return TL_OK;
 }
 
+/* Without compression nothing needs to be looked at. */
+static tl_status skip_plain(tl_orc_in *in, uint64_t bytes, tl_error *err)
+{
+    size_t from = (size_t)(in->p - in->raw.data);
+    if (bytes > in->raw.len - from)
+        return tl_orc__truncated(err);
+    if (bytes <= (uint64_t)(in->end - in->p))
+        in->p += bytes;
+    else
+        set_plain_window(in, from + (size_t)bytes, 0);
+    return TL_OK;
+}
+
 tl_status tl_orc__in_skip(tl_orc_in *in, uint64_t bytes, tl_error *err)
 {
+    if (in->compression == TL_ORC_NONE && in->raw.len > 0)
+        return skip_plain(in, bytes, err);
     while (bytes > 0) {
         TL_TRY(tl_orc__in_need(in, 1, err));
         uint64_t piece = TL_MIN(bytes, (uint64_t)(in->end - in->p));
