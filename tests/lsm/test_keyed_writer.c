@@ -430,6 +430,55 @@ static void hundreds_of_spilled_runs_make_one_flush(void **state)
     }
 }
 
+/* Commits of a row each, without a thread for compactions: the commit (1 = the first) that tells of one, up to `most`. */
+static int commits_until_compaction(const char *const *options, bool wait, int most, size_t *runs)
+{
+    tl_fs *fs = memory_fs();
+    tl_lsm_config *config = make_config_on(fs, options, /* keyed= */ true);
+    tl_bucket_writer *writer = NULL;
+    tl_file_list live = {0};
+    rows expected = {0}, got = {0};
+    tl_error err;
+    assert_ok(tl_bucket_writer_create(config, NO_PARTITION, 0, 1, NULL, 0, NULL, &writer, &err), &err);
+    int commits = 0;
+    for (*runs = 0; *runs == 0 && commits < most; commits++) {
+        row r = {.k = commits, .has_a = true, .a = commits};
+        rows_add(&expected, r);
+        tl_batch *batch = make_batch(config->schema->row_type, &r, 1);
+        assert_ok(tl_bucket_writer_write(writer, batch, &err), &err);
+        tl_batch_free(batch);
+        tl_commit_message msg = {0};
+        assert_ok(tl_bucket_writer_prepare(writer, wait, &msg, &err), &err);
+        *runs = msg.compact_before.n;
+        apply_message(&live, &msg);
+        tl_commit_message_deinit(&msg);
+        check_levels(config, &live);
+    }
+    read_live(config, &live, &got);
+    assert_same_rows(&got, &expected, /* with_kinds= */ false);
+    tl_bucket_writer_free(writer);
+    tl_file_list_deinit(&live);
+    rows_free(&got);
+    rows_free(&expected);
+    tl_lsm_config_unref(config);
+    tl_fs_unref(fs);
+    return commits;
+}
+
+static void small_files_gather_where_no_commit_waits(void **state)
+{
+    (void)state;
+    static const char *const by_default[] = {"bucket", "1", NULL};
+    static const char *const asked_for[] = {"bucket", "1", "num-sorted-run.compaction-trigger", "5", NULL};
+    size_t runs;
+    assert_int_equal(commits_until_compaction(by_default, /* wait= */ false, 20, &runs), 8);
+    assert_int_equal(runs, 8);
+    assert_int_equal(commits_until_compaction(by_default, /* wait= */ true, 20, &runs), 5);
+    assert_int_equal(runs, 5);
+    assert_int_equal(commits_until_compaction(asked_for, /* wait= */ false, 20, &runs), 5);
+    assert_int_equal(runs, 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -454,6 +503,7 @@ int main(void)
         cmocka_unit_test(formats_can_differ_by_level),
         cmocka_unit_test(write_only_tables_never_compact),
         cmocka_unit_test(hundreds_of_spilled_runs_make_one_flush),
+        cmocka_unit_test(small_files_gather_where_no_commit_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
