@@ -28,7 +28,7 @@
 
 const char *tl_codec_name(tl_codec codec)
 {
-    static const char *const names[] = {"none", "zstd", "lz4_raw", "lz4", "snappy", "gzip", "brotli", "deflate", "bzip2", "xz", "zlib"};
+    static const char *const names[] = {"none", "zstd", "lz4_raw", "lz4", "snappy", "gzip", "brotli", "deflate", "bzip2", "xz", "zlib", "lzo"};
     return (unsigned)codec < TL_ARRAY_LEN(names) ? names[codec] : "unknown codec";
 }
 
@@ -290,6 +290,14 @@ static tl_status uncopy(tl_bytes_view src, uint8_t *dst, size_t dst_bytes, tl_er
     return TL_OK;
 }
 
+static tl_status unlzo(tl_bytes_view src, uint8_t *dst, size_t dst_bytes, tl_error *err)
+{
+    size_t n = 0;
+    if (!tl_codec__lzo_decompress(src, dst, dst_bytes, &n))
+        return malformed(TL_CODEC_LZO, "malformed block", err);
+    return n == dst_bytes ? TL_OK : wrong_size(TL_CODEC_LZO, n, dst_bytes, err);
+}
+
 tl_status tl_decompress(tl_codec codec, tl_bytes_view src, uint8_t *dst, size_t dst_bytes, tl_error *err)
 {
     static const struct {
@@ -300,13 +308,14 @@ tl_status tl_decompress(tl_codec codec, tl_bytes_view src, uint8_t *dst, size_t 
         [TL_CODEC_SNAPPY] = {unsnappy}, [TL_CODEC_GZIP] = {ungzip},
         [TL_CODEC_BROTLI] = {unbrotli}, [TL_CODEC_DEFLATE] = {undeflate},
         [TL_CODEC_BZIP2] = {unbzip2},   [TL_CODEC_XZ] = {unxz},
+        [TL_CODEC_LZO] = {unlzo},
     };
     uint8_t none = 0;
     if (dst == NULL && dst_bytes == 0)
         dst = &none; /* some libraries reject NULL even for no bytes */
     if (codec == TL_CODEC_LZ4_RAW)
         return unlz4_block(codec, src, dst, dst_bytes, err);
-    if ((unsigned)codec >= TL_ARRAY_LEN(codecs))
+    if ((unsigned)codec >= TL_ARRAY_LEN(codecs) || codecs[codec].run == NULL)
         return tl_error_set(err, TL_E_UNSUPPORTED, "compression codec %d", (int)codec);
     return codecs[codec].run(src, dst, dst_bytes, err);
 }
@@ -342,6 +351,7 @@ bool tl_codec_is_plausible(tl_codec codec, tl_bytes_view src, size_t dst_bytes)
         return snappy_is_plausible(src, dst_bytes);
     case TL_CODEC_LZ4_RAW:
     case TL_CODEC_LZ4_HADOOP:
+    case TL_CODEC_LZO:
         return dst_bytes / 256 <= src.len;
     case TL_CODEC_GZIP:
     case TL_CODEC_DEFLATE:

@@ -19,6 +19,14 @@ struct ZSTD_DCtx_s *tl_codec__zstd_dctx(void);
 struct ZSTD_CCtx_s *tl_codec__zstd_cctx_take(void);
 void tl_codec__zstd_cctx_give(struct ZSTD_CCtx_s *cctx); /* NULL is fine */
 
+/* ---- lzo.c ---- */
+
+/** Up to `room` bytes at dst; *n of them come. False if the block is malformed, or wants more. */
+bool tl_codec__lzo_decompress(tl_bytes_view src, uint8_t *dst, size_t room, size_t *n);
+size_t tl_codec__lzo_bound(size_t bytes);
+/** Bytes written to dst, which has room for the bound; of less than 2 GiB. */
+size_t tl_codec__lzo_compress(tl_bytes_view src, uint8_t *dst);
+
 /* ---- zstd_short.c ---- */
 
 #define TL_ZSTD_TRIED_MIN 7  /* zstd stores shorter ones without a look */

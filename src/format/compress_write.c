@@ -45,7 +45,7 @@ static int choose_level(tl_codec codec, int level)
 
 tl_status tl_compressor_create(tl_codec codec, int level, tl_compressor **out, tl_error *err)
 {
-    if ((unsigned)codec > TL_CODEC_ZLIB)
+    if ((unsigned)codec > TL_CODEC_LZO)
         return tl_error_set(err, TL_E_UNSUPPORTED, "compression codec %d", (int)codec);
     tl_compressor *c = tl_calloc(1, sizeof *c);
     if (c == NULL)
@@ -107,6 +107,8 @@ static size_t bound(const tl_compressor *c, size_t bytes)
         return bytes > UINT32_MAX / 2 ? 0 : bytes + bytes / 100 + 600;
     case TL_CODEC_XZ:
         return lzma_stream_buffer_bound(bytes);
+    case TL_CODEC_LZO:
+        return bytes > UINT32_MAX / 2 ? 0 : tl_codec__lzo_bound(bytes);
     }
     return 0;
 }
@@ -133,6 +135,8 @@ static size_t run(const tl_compressor *c, tl_bytes_view src, uint8_t *dst, size_
         tl_write_be32(dst + 4, (uint32_t)n);
         return n <= 0 ? 0 : (size_t)n + 8;
     }
+    case TL_CODEC_LZO:
+        return tl_codec__lzo_compress(src, dst);
     case TL_CODEC_SNAPPY:
         return snappy_compress(in, src.len, (char *)dst, &room) == SNAPPY_OK ? room : 0;
     case TL_CODEC_GZIP:

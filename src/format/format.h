@@ -25,7 +25,8 @@ typedef enum tl_codec {
     TL_CODEC_DEFLATE, /* raw, Avro */
     TL_CODEC_BZIP2,
     TL_CODEC_XZ,
-    TL_CODEC_ZLIB /* deflate with zlib's header: what Hadoop's `.deflate` files are */
+    TL_CODEC_ZLIB, /* deflate with zlib's header: what Hadoop's `.deflate` files are */
+    TL_CODEC_LZO   /* LZO1X as it is, ORC */
 } tl_codec;
 
 /** Reusable compression state of one thread (zstd contexts are costly to make). */

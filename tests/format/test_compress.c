@@ -7,7 +7,8 @@
 static tl_error err;
 
 static const tl_codec all_codecs[] = {TL_CODEC_NONE, TL_CODEC_ZSTD,   TL_CODEC_LZ4_RAW, TL_CODEC_LZ4_HADOOP, TL_CODEC_SNAPPY,
-                                      TL_CODEC_GZIP, TL_CODEC_BROTLI, TL_CODEC_DEFLATE, TL_CODEC_BZIP2,      TL_CODEC_XZ};
+                                      TL_CODEC_GZIP, TL_CODEC_BROTLI, TL_CODEC_DEFLATE, TL_CODEC_BZIP2,      TL_CODEC_XZ,
+                                      TL_CODEC_LZO};
 
 /* Repetitive and random stretches by turns. */
 static uint8_t *sample(size_t bytes, uint64_t seed)
@@ -45,6 +46,26 @@ static void every_codec_gives_back_what_it_got(void **state)
             tl_free(back);
             tl_free(data);
         }
+    }
+}
+
+/* What repeats lies near, further away or far, and is short or long: each has an instruction of its own. */
+static void lzo_finds_what_repeats_at_any_distance(void **state)
+{
+    (void)state;
+    static const size_t distances[] = {1, 3, 8, 2047, 2048, 2049, 16383, 16384, 16385, 30000, 32768, 49151, 49152, 60000};
+    uint64_t rng = test_seed(3);
+    for (size_t d = 0; d < TL_ARRAY_LEN(distances); d++) {
+        size_t n = distances[d] + 1 + test_random(&rng) % 3000;
+        uint8_t *data = tl_alloc(n), *back = tl_alloc(n);
+        for (size_t i = 0; i < n; i++) /* with a byte here and there that is another one */
+            data[i] = i < distances[d] || test_random(&rng) % (d % 2 == 0 ? 20 : 900) == 0 ? (uint8_t)test_random(&rng) : data[i - distances[d]];
+        tl_buf packed = compressed(TL_CODEC_LZO, 0, (tl_bytes_view){data, n});
+        assert_ok(tl_decompress(TL_CODEC_LZO, (tl_bytes_view){packed.data, packed.len}, back, n, &err), &err);
+        assert_memory_equal(back, data, n);
+        tl_buf_deinit(&packed);
+        tl_free(back);
+        tl_free(data);
     }
 }
 
@@ -342,6 +363,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_codec_gives_back_what_it_got),
+        cmocka_unit_test(lzo_finds_what_repeats_at_any_distance),
         cmocka_unit_test(a_compressor_is_used_again_and_again),
         cmocka_unit_test(short_inputs_are_judged_as_zstd_does),
         cmocka_unit_test(numbers_are_written_as_zstd_reads_them),

@@ -4,6 +4,7 @@
 #include "io/memory.h"
 #include "support/random_column.h"
 #include "types/key.h"
+#include "types/text.h"
 
 #define PATH "/t/x.orc"
 
@@ -114,7 +115,7 @@ static void round_trip(const char *compression, const char *stripe, int64_t rows
 static void random_rows_come_back_with_every_codec(void **state)
 {
     (void)state;
-    static const char *const codecs[] = {"zstd", "none", "snappy", "lz4", "zlib"};
+    static const char *const codecs[] = {"zstd", "none", "snappy", "lz4", "zlib", "lzo"};
     for (size_t i = 0; i < TL_ARRAY_LEN(codecs); i++) {
         round_trip(codecs[i], NULL, 700, 20, 11 + i);
         round_trip(codecs[i], "20 kb", 1500, 0, 31 + i);
@@ -573,9 +574,55 @@ static void broken_files_are_refused_or_read_but_never_harm(void **state)
     tl_fs_unref(fs);
 }
 
+/* Written by pyarrow: id BIGINT, u a union of int and string; 1: 1, 2: 'b', 3: 3, 4: a string that is null. */
+static const char union_file[] =
+    "4f52430a061204080450000a120a020000120c0804120608021008181450000a0a0a0200001204080450000a120a020000120c0802120608021006180850"
+    "000a180a06000000000000120e080122080a016212016218025001c0030202fc00010001460126ff80400080620a060806100018080a060806100118140a"
+    "0608061002180c0a060806100318140a0608061004181a0a060801100118040a060801100218050a060801100318030a060800100418020a060802100418"
+    "030a060801100418011204080010001204080210001204080010001204080210001204080210001a03474d540a380a04080450000a0c0804120608021008"
+    "181450000a04080450000a0c0802120608021006180850000a0e080122080a016212016218025001080310e3011a0a080310561812207b28042213080c12"
+    "0201021a0269641a017520002800300022080804200028003000220c080d1202030420002800300022080803200028003000220808072000280030003004"
+    "3a04080450003a0c0804120608021008181450003a04080450003a0c0802120608021006180850003a0e080122080a01621201621802500140904e480162"
+    "05322e322e320898011000188080042202000c283a300682f403034f524318";
+
+static void unions_are_rows_of_a_tag_and_a_field_for_each_type(void **state)
+{
+    (void)state;
+    static const char *const want[] = {"{\"id\":1,\"u\":{\"tag\":0,\"field0\":1,\"field1\":null}}", "{\"id\":2,\"u\":{\"tag\":1,\"field0\":null,\"field1\":\"b\"}}",
+                                       "{\"id\":3,\"u\":{\"tag\":0,\"field0\":3,\"field1\":null}}", "{\"id\":4,\"u\":{\"tag\":1,\"field0\":null,\"field1\":null}}"};
+    tl_error err;
+    tl_fs *fs = NULL;
+    uint8_t bytes[sizeof union_file / 2];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        assert_int_equal(sscanf(&union_file[2 * i], "%2hhx", &bytes[i]), 1);
+    assert_ok(tl_fs_memory(&fs, &err), &err);
+    assert_ok(tl_fs_publish(fs, "/t/union.orc", (tl_bytes_view){bytes, sizeof bytes}, false, &err), &err);
+    const tl_type *row = NULL;
+    assert_ok(tl_format_orc.schema(fs, "/t/union.orc", &row, &err), &err);
+    tl_read_spec spec = {.row_type = row};
+    tl_reader *reader = NULL;
+    tl_batch *batch = NULL;
+    assert_ok(tl_format_orc.open(fs, "/t/union.orc", 0, &spec, &reader, &err), &err);
+    assert_ok(tl_reader_next(reader, &batch, &err), &err);
+    assert_int_equal(batch->n_rows, 4);
+    for (int64_t i = 0; i < 4; i++) {
+        tl_buf text = {0};
+        assert_ok(tl_column_check(batch->cols[1], &err), &err);
+        assert_int_equal(tl_text_append_json_row(&text, batch, i, false, 0), TL_OK);
+        assert_int_equal(text.len, strlen(want[i]));
+        assert_memory_equal(text.data, want[i], text.len);
+        tl_buf_deinit(&text);
+    }
+    tl_batch_free(batch);
+    tl_reader_free(reader);
+    tl_type_unref(row);
+    tl_fs_unref(fs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unions_are_rows_of_a_tag_and_a_field_for_each_type),
         cmocka_unit_test(random_rows_come_back_with_every_codec),
         cmocka_unit_test(texts_that_repeat_become_words),
         cmocka_unit_test(bloom_hashes_are_those_of_the_reference),

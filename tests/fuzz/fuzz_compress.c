@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 4)
         return 0;
-    tl_codec codec = (tl_codec)(TL_CODEC_ZSTD + data[0] % TL_CODEC_XZ);
+    tl_codec codec = data[0] % (TL_CODEC_XZ + 1) == TL_CODEC_XZ ? TL_CODEC_LZO : (tl_codec)(TL_CODEC_ZSTD + data[0] % (TL_CODEC_XZ + 1));
     tl_bytes_view rest = {data + 3, size - 3};
     read_any(codec, rest, (size_t)data[1] * data[1]); /* up to 64 kB */
     read_back(codec, rest, data[2]);

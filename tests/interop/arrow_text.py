@@ -1,4 +1,4 @@
-"""Arrow arrays as the JSON lines of the text form (tests/interop/oracle/README.md), guided by a schema as parquet_dump prints it."""
+"""Arrow arrays as the JSON lines of the text form (tests/interop/oracle/README.md), guided by a schema as file_dump prints it."""
 
 import datetime
 

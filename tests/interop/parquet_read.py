@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Parquet files of other writers, read by tests/format/parquet_dump and compared with what pyarrow reads.
+"""Parquet files of other writers, read by tests/format/file_dump and compared with what pyarrow reads.
 
-    parquet_read.py PARQUET_DUMP [--conformance DIR] [--seed N] [--quick]
+    parquet_read.py FILE_DUMP [--conformance DIR] [--seed N] [--quick]
 
 Needs pyarrow and numpy; DuckDB's files are tested where the module is there. Files are made in a temporary folder. Prints one
 line per failure and a count; exit status 1 if there was one.
@@ -113,7 +113,7 @@ def variant(check, path):
 def must_fail(check, path):
     check.done += 1
     out = check.run(path)
-    if out.returncode != 1 or not out.stderr.startswith(b"parquet_dump: "):
+    if out.returncode != 1 or not out.stderr.startswith(b"file_dump: "):
         check.fail(os.path.basename(path), "exit %d, an error expected" % out.returncode)
 
 

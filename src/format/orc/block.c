@@ -20,6 +20,8 @@ static tl_status unpack(tl_orc_compression compression, tl_bytes_view src, uint8
     case TL_ORC_SNAPPY:
         *n = room;
         return snappy_uncompress((const char *)src.data, src.len, (char *)dst, n) == SNAPPY_OK ? TL_OK : malformed("snappy", err);
+    case TL_ORC_LZO:
+        return tl_codec__lzo_decompress(src, dst, room, n) ? TL_OK : malformed("lzo", err);
     case TL_ORC_LZ4: {
         int got = LZ4_decompress_safe((const char *)src.data, (char *)dst, (int)src.len, (int)room);
         *n = got < 0 ? 0 : (size_t)got;

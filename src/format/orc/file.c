@@ -1,6 +1,8 @@
 /* Opening an ORC file: postscript, footer and metadata section; and its types as those of this program. */
 #include "format/orc/orc_private.h"
 
+#include <stdio.h>
+
 /* Plain bytes of footer or metadata. */
 #define META_BYTES_MAX ((size_t)256 << 20)
 
@@ -143,6 +145,27 @@ out:
     return status;
 }
 
+/* See TL_ORC_TAG. */
+static tl_status union_type(const tl_orc_meta *meta, const tl_orc_type *type, const tl_type **out, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) tl_field *fields = tl_calloc((size_t)type->n_children + 1, sizeof *fields);
+    TL_CLEANUP(tl_freep) char(*names)[16] = tl_calloc((size_t)type->n_children + 1, sizeof *names);
+    if (fields == NULL || names == NULL)
+        return tl_nomem(err, "types of a file");
+    fields[0] = (tl_field){.name = "tag"};
+    tl_status status = tl_type_create(TL_TINYINT, true, 0, 0, &fields[0].type, err);
+    for (int32_t i = 0; i < type->n_children && status == TL_OK; i++) {
+        snprintf(names[i], sizeof names[i], "field%d", i);
+        fields[i + 1] = (tl_field){.name = names[i], .id = i + 1};
+        status = tl_error_wrap(err, tl_orc__type_of(meta, type->children[i], &fields[i + 1].type, err), "'%s'", names[i]);
+    }
+    if (status == TL_OK)
+        status = tl_type_create_row(true, fields, type->n_children + 1, out, err);
+    for (int32_t i = 0; i <= type->n_children; i++)
+        tl_type_unref(fields[i].type);
+    return status;
+}
+
 static tl_status list_type(const tl_orc_meta *meta, const tl_orc_type *type, const tl_type **out, tl_error *err)
 {
     TL_CLEANUP(tl_type_unrefp) const tl_type *a = NULL;
@@ -152,6 +175,15 @@ static tl_status list_type(const tl_orc_meta *meta, const tl_orc_type *type, con
         return tl_type_create_array(true, a, out, err);
     TL_TRY(tl_orc__type_of(meta, type->children[1], &b, err));
     return tl_type_create_map(true, a, b, out, err);
+}
+
+tl_status tl_orc__root_type(const tl_orc_meta *meta, const tl_type **out, tl_error *err)
+{
+    if (meta->types[0].kind == TL_ORC_STRUCT)
+        return tl_orc__type_of(meta, 0, out, err);
+    TL_CLEANUP(tl_type_unrefp) const tl_type *only = NULL;
+    TL_TRY(tl_orc__type_of(meta, 0, &only, err));
+    return tl_type_create_row(true, &(tl_field){.name = TL_ORC_ONLY_COLUMN, .type = only}, 1, out, err);
 }
 
 tl_status tl_orc__type_of(const tl_orc_meta *meta, int32_t column, const tl_type **out, tl_error *err)
@@ -168,6 +200,8 @@ tl_status tl_orc__type_of(const tl_orc_meta *meta, int32_t column, const tl_type
     switch (type->kind) {
     case TL_ORC_STRUCT:
         return struct_type(meta, type, out, err);
+    case TL_ORC_UNION:
+        return union_type(meta, type, out, err);
     case TL_ORC_LIST:
     case TL_ORC_MAP:
         return list_type(meta, type, out, err);
@@ -186,8 +220,7 @@ tl_status tl_orc__type_of(const tl_orc_meta *meta, int32_t column, const tl_type
     default:
         break;
     }
-    if (type->kind == TL_ORC_UNION || (size_t)type->kind >= TL_ARRAY_LEN(plain))
-        return tl_error_set(err, TL_E_UNSUPPORTED, "ORC type %s is not supported",
-                            type->kind == TL_ORC_UNION ? "union" : "of an unknown kind");
+    if ((size_t)type->kind >= TL_ARRAY_LEN(plain))
+        return tl_error_set(err, TL_E_UNSUPPORTED, "ORC type of an unknown kind is not supported");
     return tl_type_create(plain[type->kind], true, a, b, out, err);
 }

@@ -59,9 +59,8 @@ tl_status tl_orc__read_postscript(tl_bytes_view bytes, tl_orc_meta *out, tl_erro
     }
     if (pb.is_bad)
         return corrupt("postscript", err);
-    if (compression > TL_ORC_ZSTD || compression == TL_ORC_LZO)
-        return tl_error_set(err, TL_E_UNSUPPORTED, "ORC compression %s is not supported",
-                            compression == TL_ORC_LZO ? "LZO" : "of an unknown kind");
+    if (compression > TL_ORC_ZSTD)
+        return tl_error_set(err, TL_E_UNSUPPORTED, "ORC compression of an unknown kind is not supported");
     if (footer > INT64_MAX / 4 || metadata > INT64_MAX / 4 || block > 1 << 23)
         return corrupt("postscript: sizes are too large", err);
     out->has_magic = has_magic;
@@ -121,8 +120,8 @@ static tl_status read_type(tl_bytes_view message, tl_arena *arena, tl_orc_type *
 /* Children come after their parents and have one: so the types are a tree, and walking it ends. */
 static tl_status check_types(const tl_orc_meta *meta, tl_arena *arena, tl_error *err)
 {
-    if (meta->n_types == 0 || meta->types[0].kind != TL_ORC_STRUCT)
-        return tl_error_set(err, TL_E_UNSUPPORTED, "ORC files whose root is not a struct are not supported");
+    if (meta->n_types == 0)
+        return corrupt("footer: no types", err);
     int32_t *depth = list(arena, meta->n_types, sizeof *depth);
     if (depth == NULL)
         return tl_nomem(err, "types of a file");
@@ -183,7 +182,9 @@ tl_status tl_orc__read_footer(tl_bytes_view bytes, tl_arena *arena, tl_orc_meta 
 {
     tl_orc_pb pb = tl_orc__pb(bytes);
     uint64_t rows = 0, stride = 0;
+    bool has_rows = false; /* old writers may leave it out */
     while (tl_orc__pb_next(&pb)) {
+        has_rows |= pb.field == 6;
         if (pb.field == 6)
             rows = pb.v;
         else if (pb.field == 8)
@@ -193,7 +194,6 @@ tl_status tl_orc__read_footer(tl_bytes_view bytes, tl_arena *arena, tl_orc_meta 
     }
     if (pb.is_bad || rows > INT64_MAX / 2)
         return corrupt("footer", err);
-    out->rows = (int64_t)rows;
     out->stride = stride > INT32_MAX ? 0 : (int64_t)stride;
     TL_TRY(read_lists(bytes, arena, out, err));
     int64_t sum = 0;
@@ -201,9 +201,10 @@ tl_status tl_orc__read_footer(tl_bytes_view bytes, tl_arena *arena, tl_orc_meta 
         if (__builtin_add_overflow(sum, out->stripes[i].rows, &sum))
             return corrupt("footer: too many rows", err);
     }
-    if (sum != out->rows)
-        return tl_error_set(err, TL_E_CORRUPT, "the stripes have %lld rows, the footer says %lld", (long long)sum,
-                            (long long)out->rows);
+    if (has_rows && (uint64_t)sum != rows)
+        return tl_error_set(err, TL_E_CORRUPT, "the stripes have %lld rows, the footer says %llu", (long long)sum,
+                            (unsigned long long)rows);
+    out->rows = sum;
     return TL_OK;
 }
 

@@ -195,7 +195,12 @@ tl_status tl_orc__file_piece(const tl_orc_file *file, int64_t offset, int64_t by
                              tl_error *err);
 /** Plain bytes of a piece of metadata, appended to `out`. */
 tl_status tl_orc__file_plain(const tl_orc_file *file, int64_t offset, int64_t bytes, tl_buf *out, tl_error *err);
-/** The file's ROW, or that of one of its columns. */
+/** Name of the only column of a file whose root is no struct: Hive's for the first of columns without names. */
+#define TL_ORC_ONLY_COLUMN "_col0"
+
+/** The file's ROW. */
+tl_status tl_orc__root_type(const tl_orc_meta *meta, const tl_type **out, tl_error *err);
+/** The type of one of its columns. */
 tl_status tl_orc__type_of(const tl_orc_meta *meta, int32_t column, const tl_type **out, tl_error *err);
 
 /* ---- block.c ---- */

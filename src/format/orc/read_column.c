@@ -265,6 +265,58 @@ static tl_status read_row(tl_orc_node *node, tl_column *col, int64_t n, const ui
     return TL_OK;
 }
 
+/* Of each row its tag, or -1 for those without a value. */
+static tl_status read_tags(tl_orc_node *node, int64_t n, const uint8_t *valid, int64_t k, int8_t **out, tl_error *err)
+{
+    int8_t *tags, *spread;
+    TL_TRY(tl_orc__scratch(node, 0, k, sizeof *tags, &tags, err));
+    TL_TRY(tl_orc__scratch(node, 1, n, sizeof *spread, &spread, err));
+    TL_TRY(tl_orc__octets_read(&node->octets, (uint8_t *)tags, k, err));
+    for (int64_t j = 0; j < k; j++)
+        if (tags[j] < 0 || tags[j] >= node->type->n_children)
+            return tl_error_set(err, TL_E_CORRUPT, "column %d: a union of %d types has a value of type %d", node->column, node->type->n_children, tags[j]);
+    for (int64_t i = 0, j = 0; i < n; i++)
+        spread[i] = valid == NULL || tl_bit_get(valid, i) ? tags[j++] : -1;
+    *out = spread;
+    return TL_OK;
+}
+
+static tl_status tag_column(const tl_orc_node *field, const int8_t *tags, int64_t n, const uint8_t *valid, int64_t k, tl_column **out, tl_error *err)
+{
+    TL_CLEANUP(tl_column_unrefp) tl_column *col = NULL;
+    TL_TRY(tl_column_alloc(field->want, n, &col, err));
+    for (int64_t i = 0; i < n; i++)
+        ((int8_t *)col->values)[i] = TL_MAX(tags[i], 0);
+    if (valid != NULL && (col->validity = tl_memdup(valid, tl_bitmap_bytes(n) + 1)) == NULL)
+        return tl_nomem(err, "validity");
+    col->null_count = n - k;
+    *out = TL_STEAL(col);
+    return TL_OK;
+}
+
+/* A type of a union has values for the rows that have its tag alone. */
+static tl_status read_union(tl_orc_node *node, tl_column *col, int64_t n, const uint8_t *valid, int64_t k, tl_error *err)
+{
+    int8_t *tags;
+    TL_TRY(read_tags(node, n, valid, k, &tags, err));
+    TL_CLEANUP(tl_freep) uint8_t *mask = tl_alloc(tl_bitmap_bytes(n) + 1);
+    if (mask == NULL)
+        return tl_nomem(err, "union");
+    for (int32_t c = 0; c < node->n_children; c++) {
+        tl_orc_node *field = &node->children[c];
+        if (field->variant == TL_ORC_TAG) {
+            TL_TRY(tag_column(field, tags, n, valid, k, &col->children[c], err));
+            continue;
+        }
+        memset(mask, 0, tl_bitmap_bytes(n) + 1);
+        for (int64_t i = 0; i < n; i++)
+            if (tags[i] == field->variant)
+                tl_bit_set(mask, i);
+        TL_TRY(tl_orc__node_read(field, n, mask, &col->children[c], err));
+    }
+    return TL_OK;
+}
+
 /* Values of a fixed width: the k that are there, side by side. */
 static tl_status read_fixed(tl_orc_node *node, tl_column *col, int64_t k, tl_error *err)
 {
@@ -296,6 +348,8 @@ static tl_status read_values(tl_orc_node *node, tl_column *col, int64_t n, const
         return read_list(node, col, n, valid, k, err);
     case TL_ORC_OP_ROW:
         return read_row(node, col, n, valid, err);
+    case TL_ORC_OP_UNION:
+        return read_union(node, col, n, valid, k, err);
     default:
         TL_TRY(read_fixed(node, col, k, err));
         if (valid != NULL)

@@ -1,6 +1,8 @@
 /* The tree of column readers: resolving wanted types against the file's, and opening their streams stripe by stripe. */
 #include "format/orc/read_private.h"
 
+#include <stdio.h>
+
 #define WORDS_PIECE 4096
 
 /* ---- types ---- */
@@ -16,8 +18,7 @@ static tl_status mismatch(const tl_type *want, const tl_orc_type *type, tl_error
         status = tl_buf_append_byte(&text, 0);
     const char *name = (size_t)type->kind < TL_ARRAY_LEN(names) ? names[type->kind] : "an unknown type";
     status = status != TL_OK ? tl_nomem(err, "ORC reader")
-                             : tl_error_set(err, type->kind == TL_ORC_UNION ? TL_E_UNSUPPORTED : TL_E_CORRUPT,
-                                            "the file has %s where %s is expected", name, (const char *)text.data);
+                             : tl_error_set(err, TL_E_CORRUPT, "the file has %s where %s is expected", name, (const char *)text.data);
     tl_buf_deinit(&text);
     return status;
 }
@@ -68,9 +69,23 @@ static tl_orc_op choose_op(const tl_orc_meta *meta, const tl_orc_type *type, tl_
         return kind == TL_MAP || kind == TL_MULTISET ? TL_ORC_OP_LIST : TL_ORC_OP_ABSENT;
     case TL_ORC_STRUCT:
         return kind == TL_ROW ? TL_ORC_OP_ROW : TL_ORC_OP_ABSENT;
+    case TL_ORC_UNION:
+        return kind == TL_ROW ? TL_ORC_OP_UNION : TL_ORC_OP_ABSENT;
     default:
         return TL_ORC_OP_ABSENT;
     }
+}
+
+/* The column of a union's field; *variant is set. -1: there is none of its own. */
+static int32_t find_variant(const tl_orc_type *type, const tl_field *field, int32_t *variant)
+{
+    int32_t n = 0, bytes = 0;
+    *variant = type->n_children; /* none: no value has it */
+    if (strcmp(field->name, "tag") == 0 && field->type->kind == TL_TINYINT)
+        *variant = TL_ORC_TAG;
+    else if (sscanf(field->name, "field%9d%n", &n, &bytes) == 1 && field->name[bytes] == '\0' && n >= 0 && n < type->n_children)
+        *variant = n;
+    return *variant >= 0 && *variant < type->n_children ? type->children[n] : -1;
 }
 
 static int32_t find_field(const tl_orc_type *type, const char *name)
@@ -94,7 +109,7 @@ tl_status tl_orc__node_init(tl_orc_node *node, const tl_orc_meta *meta, int32_t 
     node->op = choose_op(meta, node->type, want->kind);
     if (node->op == TL_ORC_OP_ABSENT)
         return mismatch(want, node->type, err);
-    if (node->op != TL_ORC_OP_ROW && node->op != TL_ORC_OP_LIST)
+    if (node->op != TL_ORC_OP_ROW && node->op != TL_ORC_OP_LIST && node->op != TL_ORC_OP_UNION)
         return TL_OK;
     node->children = tl_arena_calloc(arena, (size_t)want->n_fields + 1, sizeof *node->children);
     if (node->children == NULL)
@@ -102,7 +117,9 @@ tl_status tl_orc__node_init(tl_orc_node *node, const tl_orc_meta *meta, int32_t 
     node->n_children = want->n_fields;
     for (int32_t i = 0; i < want->n_fields; i++) {
         const tl_field *field = &want->fields[i];
-        int32_t child = node->op == TL_ORC_OP_ROW ? find_field(node->type, field->name) : node->type->children[i];
+        int32_t child = node->op == TL_ORC_OP_ROW     ? find_field(node->type, field->name)
+                        : node->op == TL_ORC_OP_UNION ? find_variant(node->type, field, &node->children[i].variant)
+                                                      : node->type->children[i];
         tl_status status = tl_orc__node_init(&node->children[i], meta, child, field->type, arena, err);
         TL_TRY(tl_error_wrap(err, status, "'%s'", field->name));
     }
@@ -243,6 +260,7 @@ static tl_status open_values(const opening *o, tl_orc_node *node, bool is_v2, ui
         node->bits.left = 0;
         return open_octets(o, node->column, TL_ORC_DATA, &node->bits.octets);
     case TL_ORC_OP_OCTET:
+    case TL_ORC_OP_UNION:
         return open_octets(o, node->column, TL_ORC_DATA, &node->octets);
     case TL_ORC_OP_INT:
         return open_ints(o, node->column, TL_ORC_DATA, is_v2, /* is_signed= */ true, &node->ints);
@@ -353,6 +371,7 @@ static tl_status seek_values(tl_orc_node *node, tl_orc_positions *pos, tl_error 
     case TL_ORC_OP_BOOL:
         return tl_orc__bits_seek(&node->bits, pos, err);
     case TL_ORC_OP_OCTET:
+    case TL_ORC_OP_UNION:
         return tl_orc__octets_seek(&node->octets, pos, err);
     case TL_ORC_OP_INT:
     case TL_ORC_OP_DECIMAL64:

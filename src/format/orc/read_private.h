@@ -99,6 +99,9 @@ int32_t tl_orc__find_column(const tl_orc_type *root, const char *name);
 /** Words up to this length are copied with so many bytes, whatever theirs: behind a dictionary lies as much. */
 #define TL_ORC_WORD_ROOM 32
 
+/* A union is a ROW of `tag TINYINT`, which of its types a value has, and of a field for each type, `field0` …, of which one is not null. */
+#define TL_ORC_TAG (-1)
+
 typedef enum tl_orc_op {
     TL_ORC_OP_ABSENT, /* the file does not have it: null */
     TL_ORC_OP_BOOL,
@@ -111,7 +114,8 @@ typedef enum tl_orc_op {
     TL_ORC_OP_BYTES,
     TL_ORC_OP_TIMESTAMP,
     TL_ORC_OP_LIST, /* also maps */
-    TL_ORC_OP_ROW
+    TL_ORC_OP_ROW,
+    TL_ORC_OP_UNION
 } tl_orc_op;
 
 typedef struct tl_orc_node tl_orc_node;
@@ -121,6 +125,7 @@ struct tl_orc_node {
     tl_phys phys;
     const tl_orc_type *type;
     int32_t column; /* in the file; -1 if absent */
+    int32_t variant; /* of a field of a union: which type of the union it is; TL_ORC_TAG: the field that tells which */
     int32_t n_children;
     tl_orc_node *children;
     /* the stripe */
@@ -128,7 +133,7 @@ struct tl_orc_node {
     bool is_dictionary;
     tl_orc_bits present;
     tl_orc_bits bits;     /* BOOL */
-    tl_orc_octets octets; /* OCTET */
+    tl_orc_octets octets; /* OCTET; UNION: tags */
     tl_orc_ints ints;     /* INT, DECIMAL64, TIMESTAMP: seconds, BYTES: numbers of words */
     tl_orc_ints lengths;  /* BYTES, LIST: lengths; DECIMAL: scales; TIMESTAMP: nanoseconds */
     tl_orc_in data;       /* F32, F64, DECIMAL, BYTES */

@@ -427,6 +427,8 @@ static void reader_free(tl_reader *reader)
 
 int32_t tl_orc__find_column(const tl_orc_type *root, const char *name)
 {
+    if (root->kind != TL_ORC_STRUCT)
+        return strcmp(name, TL_ORC_ONLY_COLUMN) == 0 ? 0 : -1;
     for (int32_t i = 0; i < root->n_children; i++)
         if (strcmp(root->names[i], name) == 0)
             return root->children[i];
@@ -501,7 +503,7 @@ tl_status tl_orc__schema(tl_fs *fs, const char *path, const tl_type **out, tl_er
 {
     tl_orc_file file;
     TL_TRY(tl_orc__file_open(fs, path, 0, &file, err));
-    tl_status status = tl_orc__type_of(&file.meta, 0, out, err);
+    tl_status status = tl_orc__root_type(&file.meta, out, err);
     tl_orc__file_close(&file);
     return tl_error_wrap(err, status, "ORC file '%s'", path);
 }

@@ -350,7 +350,7 @@ static tl_status choose_compression(orc_writer *w, const tl_write_spec *spec, tl
         tl_codec codec;
     } known[] = {{"zstd", TL_ORC_ZSTD, TL_CODEC_ZSTD},       {"snappy", TL_ORC_SNAPPY, TL_CODEC_SNAPPY},
                  {"lz4", TL_ORC_LZ4, TL_CODEC_LZ4_RAW},      {"zlib", TL_ORC_ZLIB, TL_CODEC_DEFLATE},
-                 {"none", TL_ORC_NONE, TL_CODEC_NONE}};
+                 {"lzo", TL_ORC_LZO, TL_CODEC_LZO},          {"none", TL_ORC_NONE, TL_CODEC_NONE}};
     const char *own = spec->options == NULL ? NULL : tl_options_get(spec->options, "orc.compress");
     const char *name = own != NULL ? own : spec->compression != NULL ? spec->compression : "zstd";
     for (size_t i = 0; i < TL_ARRAY_LEN(known); i++) {

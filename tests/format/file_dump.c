@@ -1,7 +1,7 @@
 /*
- * Prints a Parquet file as JSON lines, one row a line, for comparison with other readers.
+ * Prints a Parquet, ORC or Avro file as JSON lines, one row a line, for comparison with other readers.
  *
- *   parquet_dump [--schema] [--columns a,b] [--where JSON] [--exact] [--numbers] [--batch N] [--threads N] FILE
+ *   file_dump [--schema] [--columns a,b] [--where JSON] [--exact] [--numbers] [--batch N] [--threads N] FILE
  *
  * --schema prints the file's own schema as JSON; --where prunes by a predicate, --exact also leaves out rows; --numbers puts
  * the row's number in the file before each line. An error goes to stderr, exit status 1.
@@ -122,7 +122,9 @@ static tl_status dump(tl_fs *fs, const options *o, tl_error *err)
     TL_CLEANUP(tl_type_unrefp) const tl_type *type = NULL;
     TL_CLEANUP(tl_predicate_freep) tl_predicate *pred = NULL;
     TL_CLEANUP(tl_reader_freep) tl_reader *reader = NULL;
-    TL_TRY(tl_format_parquet.schema(fs, o->path, &whole, err));
+    const tl_format *format = NULL;
+    TL_TRY(tl_format_of_file(o->path, &format, err));
+    TL_TRY(format->schema(fs, o->path, &whole, err));
     if (o->schema) {
         print_schema(whole);
         return TL_OK;
@@ -142,7 +144,7 @@ static tl_status dump(tl_fs *fs, const options *o, tl_error *err)
                          .batch_rows = o->batch_rows,
                          .with_row_numbers = o->numbers,
                          .pool = pool};
-    tl_status status = tl_format_parquet.open(fs, o->path, 0, &spec, &reader, err);
+    tl_status status = format->open(fs, o->path, 0, &spec, &reader, err);
     if (status == TL_OK)
         status = print_rows(reader, o->numbers, err);
     tl_reader_free(TL_STEAL(reader));
@@ -154,7 +156,7 @@ int main(int argc, char **argv)
 {
     options o = {0};
     if (!parse_options(argc, argv, &o)) {
-        fprintf(stderr, "usage: parquet_dump [--schema] [--columns a,b] [--where JSON] [--exact] [--numbers] [--batch N] "
+        fprintf(stderr, "usage: file_dump [--schema] [--columns a,b] [--where JSON] [--exact] [--numbers] [--batch N] "
                         "[--threads N] FILE\n");
         return 2;
     }
@@ -165,6 +167,6 @@ int main(int argc, char **argv)
         status = dump(fs, &o, &err);
     tl_fs_unref(fs);
     if (status != TL_OK)
-        fprintf(stderr, "parquet_dump: %s\n", err.message);
+        fprintf(stderr, "file_dump: %s\n", err.message);
     return status == TL_OK ? 0 : 1;
 }
