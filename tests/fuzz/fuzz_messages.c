@@ -14,14 +14,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     if (tl_split_deserialize((tl_bytes_view){data, size}, &splits.items[0], NULL) == TL_OK)
         splits.n = 1;
-    if (splits.n == 1 && tl_split_serialize(&splits.items[0], "bucket-0", &out, NULL) == TL_OK) {
-        tl_splits again = {.items = tl_calloc(1, sizeof(tl_split)), .n = 1, .cap = 1};
-        if (again.items == NULL || tl_split_deserialize((tl_bytes_view){out.data, out.len}, &again.items[0], NULL) != TL_OK)
-            abort();
-        tl_splits_deinit(&again);
-    }
-    tl_buf_deinit(&out);
-    out = (tl_buf){0};
     if (tl_commit_message_deserialize((tl_bytes_view){data, size}, &msg, NULL) == TL_OK) {
         if (tl_commit_message_serialize(&msg, &out, NULL) == TL_OK &&
             tl_commit_message_deserialize((tl_bytes_view){out.data, out.len}, &msg_again, NULL) != TL_OK)

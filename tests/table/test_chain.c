@@ -82,6 +82,11 @@ static void a_partition_is_its_anchor_and_the_deltas_since(void **state)
     assert_where(&l, "t", "[\"=\",\"dt\",\"20250811\"]", DAY_11);
     assert_where(&l, "t", "[\"=\",\"dt\",\"20250812\"]", ""); /* no branch has it */
     assert_rows(&l, "t$branch_snap", NULL, DAY_10);
+    put_into(&l, "t$branch_snap", "{'dt':'20250812','k':8,'s':1,'v':'later anchor'}\n{'dt':'20250814','k':8,'s':1,'v':'too late'}");
+    assert_where(&l, "t", "[\"=\",\"dt\",\"20250811\"]", DAY_11);
+    assert_where(&l, "t", "[\"=\",\"dt\",\"20250813\"]", "{'dt':'20250813','k':4,'s':3,'v':'c'}\n{'dt':'20250813','k':8,'s':1,'v':'later anchor'}");
+    close_lake(&l);
+    l = days();
     put_into(&l, "t", "{'dt':'20250811','k':7,'s':1,'v':'own'}"); /* what the table itself has comes first */
     assert_rows(&l, "t", NULL, DAY_9 DAY_10 "{'dt':'20250811','k':7,'s':1,'v':'own'}\n" DAY_13);
     close_lake(&l);
