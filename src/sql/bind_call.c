@@ -684,6 +684,24 @@ static tl_status bind_proctime(tl_binder *b, const tl_ast *ast, tl_expr **out)
     return *out != NULL ? TL_OK : tl_nomem(b->err, "statement");
 }
 
+/** CURRENT_WATERMARK(rowtime): how far time had come when the row came; NULL before the first watermark. */
+static tl_status bind_watermark(tl_binder *b, const tl_ast *ast, tl_expr **out)
+{
+    tl_expr *time;
+    const tl_type *type;
+    if (tl_ast_count(ast->kid[0]) != 1)
+        return BIND_ERROR(b, ast, "CURRENT_WATERMARK needs one argument, a column with a WATERMARK");
+    TL_TRY(tl_bind__expr(b, tl_ast_first(ast->kid[0]), &time));
+    if (time->kind != TL_EXPR_COLUMN || b->scope->time_attr == NULL || b->scope->time_attr[time->column] != TL_TIME_ROWTIME)
+        return BIND_ERROR(b, ast, "CURRENT_WATERMARK needs a column with a WATERMARK (a rowtime attribute), not %s", tl_bind__type_text(b, time->type));
+    if (!b->streaming)
+        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, ast,
+                            "CURRENT_WATERMARK is there in streaming mode only (SET 'execution.runtime-mode' = 'streaming'): a batch has no watermarks");
+    TL_TRY(tl_bind__simple_type(b, time->type->kind, true, 3, 0, &type));
+    *out = tl_bind__new_expr(b, TL_EXPR_WATERMARK, type, ast);
+    return *out != NULL ? TL_OK : tl_nomem(b->err, "statement");
+}
+
 static const struct {
     const char *name, *unit;
 } date_parts[] = {{"YEAR", "YEAR"}, {"QUARTER", "QUARTER"}, {"MONTH", "MONTH"}, {"WEEK", "WEEK"}, {"DAYOFYEAR", "DOY"}, {"DAYOFMONTH", "DAY"},
@@ -706,7 +724,7 @@ static const struct {
     const char *name;
     tl_status (*bind)(tl_binder *b, const tl_ast *ast, tl_expr **out);
 } special[] = {{"GROUP_ID", bind_group_id}, {"IF", bind_if},       {"COALESCE", bind_coalesce}, {"IFNULL", bind_coalesce}, {"NVL", bind_coalesce}, {"NULLIF", bind_nullif}, {"TYPEOF", bind_typeof},
-               {"PROCTIME", bind_proctime}, {"TIMESTAMPADD", bind_timestamp_add}, {"CURRENT_DATABASE", bind_current_database}};
+               {"PROCTIME", bind_proctime}, {"CURRENT_WATERMARK", bind_watermark}, {"TIMESTAMPADD", bind_timestamp_add}, {"CURRENT_DATABASE", bind_current_database}};
 
 tl_status tl_bind__call(tl_binder *b, const tl_ast *ast, tl_expr **out)
 {

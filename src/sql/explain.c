@@ -94,6 +94,8 @@ tl_status tl_expr_format(const tl_expr *e, const tl_type *input, tl_buf *out)
         return put(out, ")");
     case TL_EXPR_ROWTIME:
         return put(out, "PROCTIME()");
+    case TL_EXPR_WATERMARK:
+        return put(out, "CURRENT_WATERMARK()");
     case TL_EXPR_OUTER:
         return tl_buf_appendf(out, "outer%d.$%d", (int)e->level, (int)e->column);
     case TL_EXPR_SUBQUERY: {

@@ -122,7 +122,7 @@ bool tl_expr__has_kind(const tl_expr *e, int kind)
 static bool find_volatile(tl_expr *e, void *ctx)
 {
     range *r = ctx;
-    r->found = r->found || (e->kind == TL_EXPR_CALL && (e->fn->flags & (TL_FN_VOLATILE | TL_FN_NOW)) != 0) || e->kind == TL_EXPR_ROWTIME;
+    r->found = r->found || (e->kind == TL_EXPR_CALL && (e->fn->flags & (TL_FN_VOLATILE | TL_FN_NOW)) != 0) || e->kind == TL_EXPR_ROWTIME || e->kind == TL_EXPR_WATERMARK;
     return !r->found;
 }
 

@@ -282,6 +282,8 @@ static void feed(tl_parser *p, void *machine, bool is_expression)
     if (is_expression)
         tl_sql__Parse(machine, TK_EXPRESSION, (tl_sql_token){.code = TK_EXPRESSION}, p);
     bool first = true;
+    tl_sql_token begin[2] = {{0}}, last[3] = {{0}}; /* for the message where the grammar stops */
+    int n = 0;
     do {
         tl_status status = tl_sql__lex(&p->lexer, &token, p->err);
         if (status != TL_OK) {
@@ -291,8 +293,19 @@ static void feed(tl_parser *p, void *machine, bool is_expression)
         if (first && !is_expression && (token.code == TK_SET || token.code == TK_RESET) && parse_raw_set(p, &token))
             return;
         first = false;
+        if (n < 2)
+            begin[n++] = token;
+        last[0] = last[1];
+        last[1] = last[2];
+        last[2] = token;
         tl_sql__Parse(machine, token.code, token, p);
     } while (token.code != 0 && p->status == TL_OK);
+    tl_error ignored;
+    if (p->status == TL_E_INVALID && n == 1 && token.code != 0) /* it stopped at the first word: the second one, if there is one */
+        if (tl_sql__lex(&p->lexer, &begin[1], &ignored) != TL_OK)
+            begin[1] = (tl_sql_token){0};
+    if (p->status == TL_E_INVALID && !is_expression)
+        p->status = tl_sql__refusal(begin, last, p->status, p->err);
 }
 
 static tl_status parse(tl_arena *arena, const char *text, size_t bytes, int32_t line, bool is_expression, const tl_ast **out, tl_error *err)

@@ -66,6 +66,8 @@ const char *tl_sql__rest(tl_parser *p, const tl_sql_token *after);
 
 void tl_sql__syntax_error_begin(tl_parser *p, const tl_sql_token *token);
 void tl_sql__syntax_error_expected(tl_parser *p, int code);
+/** After a syntax error: if the statement's first words, or the last ones that were read, are of something known, an error that says so. */
+tl_status tl_sql__refusal(const tl_sql_token first[2], const tl_sql_token last[3], tl_status status, tl_error *err);
 void tl_sql__syntax_error_end(tl_parser *p);
 void tl_sql__too_deep(tl_parser *p);
 

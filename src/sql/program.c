@@ -31,6 +31,7 @@ struct tl_sql_program {
     int32_t n_outputs;
     const tl_type *input;
     const tl_type *output;
+    bool wants_watermark;
     tl_sql_env env;
 };
 
@@ -114,6 +115,7 @@ static tl_status compile(tl_sql_program *p, const tl_expr *e, int32_t *out, tl_e
     if (e->kind == TL_EXPR_COLUMN && (e->column < 0 || e->column >= p->input->n_fields))
         return tl_error_set(err, TL_E_INTERNAL, "line %d:%d: the expression names column %d of %d", (int)e->line, (int)e->position, (int)e->column,
                             (int)p->input->n_fields);
+    p->wants_watermark = p->wants_watermark || e->kind == TL_EXPR_WATERMARK;
     node x = {.kind = e->kind, .type = e->type, .fn = e->fn, .column = e->column, .literal = e->literal, .n_args = e->n_args, .is_try = e->is_try};
     if (e->n_args > 0 && (x.args = tl_calloc((size_t)e->n_args, sizeof *x.args)) == NULL)
         return tl_nomem(err, "expression");
@@ -679,8 +681,12 @@ static tl_status eval_new(frame *f, int32_t id, tl_vec *out)
     const node *x = &f->p->nodes[id];
     switch (x->kind) {
     case TL_EXPR_COLUMN:
+    case TL_EXPR_WATERMARK:
         if (f->parent == NULL) {
-            *out = (tl_vec){tl_column_ref(f->in->cols[x->column]), 1};
+            int32_t column = x->kind == TL_EXPR_COLUMN ? x->column : f->p->input->n_fields;
+            if (column >= f->in->n_cols || (x->kind == TL_EXPR_WATERMARK && f->in->cols[column]->type->kind != x->type->kind))
+                return tl_error_set(f->err, TL_E_UNSUPPORTED, "CURRENT_WATERMARK stands in SELECT and WHERE alone, not in a condition of a join");
+            *out = (tl_vec){tl_column_ref(f->in->cols[column]), 1};
             return TL_OK;
         } else {
             tl_vec v;
@@ -821,6 +827,11 @@ static tl_status run(frame *root, uint32_t *sel, tl_batch **out)
         status = run_outputs(&passing, sel, out);
     frame_deinit(&passing);
     return status;
+}
+
+bool tl_sql_program_wants_watermark(const tl_sql_program *program)
+{
+    return program->wants_watermark;
 }
 
 tl_status tl_sql_program_run(const tl_sql_program *program, const tl_batch *in, tl_batch **out, tl_error *err)

@@ -31,6 +31,7 @@ typedef enum tl_expr_kind {
     TL_EXPR_CASE,     /* args: condition, value, …, else (always there; its type is the result's, as every value's) */
     TL_EXPR_COALESCE, /* first arg that is not NULL */
     TL_EXPR_ROWTIME,  /* the marker of a time attribute: PROCTIME() */
+    TL_EXPR_WATERMARK, /* CURRENT_WATERMARK(…): streaming only; in a batch that a program runs over the column behind the input's */
     TL_EXPR_OUTER,    /* column `column` of the query `level` >= 1 around this one; only inside a subquery's plan */
     TL_EXPR_SUBQUERY  /* see tl_subquery_kind; batch only (a plan for streaming has joins in its place) */
 } tl_expr_kind;
@@ -86,6 +87,8 @@ typedef struct tl_sql_program tl_sql_program;
  */
 tl_status tl_sql_program_create(const tl_sql_env *env, const tl_type *input, const tl_expr *filter, const tl_expr *const *exprs, int32_t n,
                                 const tl_type *output, tl_sql_program **out, tl_error *err);
+/** Whether CURRENT_WATERMARK stands in it: batches must have one column more behind the input type's, the watermark at each row. */
+bool tl_sql_program_wants_watermark(const tl_sql_program *program);
 void tl_sql_program_free(tl_sql_program *program);
 static inline void tl_sql_program_freep(tl_sql_program **program)
 {

@@ -1,23 +1,88 @@
 /* Operators without state: expressions and filters (MAP), UNION ALL. */
 #include "stream/op.h"
+#include "types/builder.h"
 
 typedef struct map_op {
     tl_op base;
     tl_sql_program *program;
+    const tl_type *watermark; /* of the column that CURRENT_WATERMARK reads; NULL: nobody asks */
+    const tl_type *widened;   /* the input's columns and that one */
 } map_op;
+
+/* The batch with one column more: how far time had come at each row. */
+static tl_status with_watermarks(const map_op *m, const tl_batch *batch, int64_t before, tl_batch **out, tl_error *err)
+{
+    TL_CLEANUP(tl_batch_freep) tl_batch *wide = NULL;
+    int32_t n = m->base.inputs[0]->type->n_fields;
+    TL_TRY(tl_batch_create(m->widened, batch->n_rows, &wide, err));
+    for (int32_t c = 0; c < n; c++)
+        wide->cols[c] = tl_column_ref(batch->cols[c]);
+    tl_builder *builder = NULL;
+    TL_TRY(tl_builder_create(m->watermark, &builder, err));
+    tl_status status = TL_OK;
+    for (int64_t i = 0; i < batch->n_rows && status == TL_OK; i++) {
+        int64_t at = tl_stream__row_watermark(batch, i, before);
+        status = at == TL_WATERMARK_NONE ? tl_builder_null(builder) : tl_builder_timestamp(builder, at, 0);
+    }
+    status = status == TL_OK ? tl_builder_finish(builder, &wide->cols[n], err) : tl_builder_error(builder, status, err);
+    tl_builder_free(builder);
+    TL_TRY(status);
+    if (batch->row_kind != NULL && (wide->row_kind = tl_memdup(batch->row_kind, (size_t)batch->n_rows)) == NULL)
+        return tl_nomem(err, "row kinds");
+    if (batch->seq != NULL && (wide->seq = tl_memdup(batch->seq, (size_t)batch->n_rows * sizeof *batch->seq)) == NULL)
+        return tl_nomem(err, "watermarks");
+    wide->snapshot = batch->snapshot;
+    *out = TL_STEAL(wide);
+    return TL_OK;
+}
 
 static tl_status map_next(tl_op *op, tl_batch **out, tl_op_state *state, tl_error *err)
 {
     map_op *m = (map_op *)op;
-    TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
+    TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL, *wide = NULL;
+    int64_t before = op->inputs[0]->watermark;
     TL_TRY(tl_stream__next(op->inputs[0], &batch, state, err));
     op->watermark = op->inputs[0]->watermark;
-    return batch == NULL ? TL_OK : tl_sql_program_run(m->program, batch, out, err);
+    if (batch != NULL && m->watermark != NULL)
+        TL_TRY(with_watermarks(m, batch, before, &wide, err));
+    return batch == NULL ? TL_OK : tl_sql_program_run(m->program, wide != NULL ? wide : batch, out, err);
 }
 
 static void map_deinit(tl_op *op)
 {
-    tl_sql_program_free(((map_op *)op)->program);
+    map_op *m = (map_op *)op;
+    tl_sql_program_free(m->program);
+    tl_type_unref(m->widened);
+}
+
+static bool finds_watermark(const tl_expr *e, const tl_type **type)
+{
+    if (e->kind == TL_EXPR_WATERMARK)
+        *type = e->type;
+    for (int32_t i = 0; i < e->n_args && *type == NULL; i++)
+        finds_watermark(e->args[i], type);
+    return *type != NULL;
+}
+
+/* Of a node with CURRENT_WATERMARK: the type of its values, and the input's row with a column for them. */
+static tl_status widen(map_op *m, const tl_plan *plan, tl_error *err)
+{
+    const tl_type *input = m->base.inputs[0]->type;
+    if (!tl_sql_program_wants_watermark(m->program))
+        return TL_OK;
+    if (plan->condition != NULL)
+        finds_watermark(plan->condition, &m->watermark);
+    for (int32_t i = 0; plan->kind == TL_PLAN_PROJECT && i < plan->type->n_fields && m->watermark == NULL; i++)
+        finds_watermark(plan->exprs[i], &m->watermark);
+    m->base.pipeline->event_time = true;
+    tl_field *fields = tl_alloc((size_t)(input->n_fields + 1) * sizeof *fields);
+    if (fields == NULL)
+        return tl_nomem(err, "watermarks");
+    memcpy(fields, input->fields, (size_t)input->n_fields * sizeof *fields);
+    fields[input->n_fields] = (tl_field){.name = (char *)"$watermark", .id = -1, .type = m->watermark};
+    tl_status status = tl_type_create_row(false, fields, input->n_fields + 1, &m->widened, err);
+    tl_free(fields);
+    return status;
 }
 
 /* A filter is a program that passes every column on. */
@@ -55,6 +120,8 @@ tl_status tl_stream__map(tl_pipeline *pipeline, const tl_plan *plan, tl_op *inpu
                            ? filter_program(pipeline, plan, input->type, &m->program, err)
                            : tl_sql_program_create(&pipeline->env, input->type, NULL, (const tl_expr *const *)plan->exprs, plan->type->n_fields,
                                                    plan->type, &m->program, err);
+    if (status == TL_OK)
+        status = widen(m, plan, err);
     return tl_stream__op_done(&m->base, status, out);
 }
 
