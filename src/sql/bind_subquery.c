@@ -143,14 +143,14 @@ static tl_status in_condition(tl_binder *b, tl_expr *l, tl_expr *r, bool is_not,
     return tl_bind__logic(b, TL_EXPR_OR, parts, n, at, out);
 }
 
-static tl_status unlowered(tl_binder *b, const tl_ast *ast, tl_expr **out);
+static tl_status unlowered(tl_binder *b, const tl_ast *ast, tl_plan *plan, tl_expr **out);
 
 /** A condition whose subquery looks outside in more than its WHERE: by the column that says whether there is a row. */
-static tl_status filter_by_mark(tl_binder *b, const tl_ast *ast, bool is_not, tl_plan *input, tl_plan **out)
+static tl_status filter_by_mark(tl_binder *b, const tl_ast *ast, tl_plan *plan, bool is_not, tl_plan *input, tl_plan **out)
 {
     tl_expr *e;
     *out = input;
-    TL_TRY(unlowered(b, ast, &e));
+    TL_TRY(unlowered(b, ast, plan, &e));
     if (is_not)
         TL_TRY(tl_bind__function(b, "NOT", &e, 1, ast, &e));
     TL_TRY(tl_bind__lower_subqueries(b, &e, 1, out));
@@ -168,7 +168,7 @@ tl_status tl_bind__semi_join(tl_binder *b, const tl_ast *ast, bool is_not, tl_pl
     decorrelated d;
     TL_TRY(decorrelate(b, plan, &d));
     if (tl_plan__looks_outside(d.plan))
-        return filter_by_mark(b, ast, was_not, input, out);
+        return filter_by_mark(b, ast, plan, was_not, input, out);
     int32_t n_outer = input->type->n_fields, n = 0, n_left = 0;
     tl_expr **conditions = tl_arena_alloc(b->arena, (size_t)(d.n_conjuncts + plan->type->n_fields + 1) * sizeof *conditions);
     BIND_ALLOC(b, conditions);
@@ -568,11 +568,9 @@ tl_status tl_bind__lower_subqueries(tl_binder *b, tl_expr **exprs, int32_t n, tl
 
 /* ---- subqueries in expressions ---- */
 
-static tl_status unlowered(tl_binder *b, const tl_ast *ast, tl_expr **out)
+/** The expression whose subquery has this plan. */
+static tl_status unlowered(tl_binder *b, const tl_ast *ast, tl_plan *plan, tl_expr **out)
 {
-    const tl_ast *query = ast->kind == AST_IN || ast->kind == AST_QUANTIFIED ? ast->kid[1] : ast->kid[0];
-    tl_plan *plan;
-    TL_TRY(bind_inner(b, query, ast, &plan));
     tl_expr *e = tl_bind__new_expr(b, TL_EXPR_SUBQUERY, NULL, ast);
     BIND_ALLOC(b, e);
     e->plan = plan;
@@ -634,7 +632,9 @@ tl_status tl_bind__subquery(tl_binder *b, const tl_ast *ast, tl_expr **out)
         return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, ast,
                             "in streaming mode and inside LATERAL a subquery can stand in WHERE, HAVING, SELECT and FROM, but not in a condition of JOIN, "
                             "GROUP BY or ORDER BY: put it into a query in FROM");
-    TL_TRY(unlowered(b, ast, out));
+    tl_plan *plan;
+    TL_TRY(bind_inner(b, ast->kind == AST_IN || ast->kind == AST_QUANTIFIED ? ast->kid[1] : ast->kid[0], ast, &plan));
+    TL_TRY(unlowered(b, ast, plan, out));
     bool late = b->late_subqueries && !b->in_aggregate; /* what an aggregate takes in must be there before the groups */
     return b->joins_subqueries && !late ? tl_bind__lower_subqueries(b, out, 1, b->scalar_input) : TL_OK;
 }

@@ -642,6 +642,7 @@ static tl_status push(unnester *u, tl_plan *plan, tl_plan **out)
     case TL_PLAN_SORT:
         return push_sort(u, plan, out);
     case TL_PLAN_OVER:
+    case TL_PLAN_RANK: /* a LIMIT of a query inside that looked outside, too */
         return push_over(u, plan, out);
     case TL_PLAN_UNION:
     case TL_PLAN_SETOP:
@@ -685,6 +686,7 @@ static bool equality_will_do(const unnester *u, const tl_plan *plan)
     case TL_PLAN_FILTER:
     case TL_PLAN_SORT:
     case TL_PLAN_OVER:
+    case TL_PLAN_RANK:
     case TL_PLAN_UNNEST:
         return equality_will_do(u, plan->inputs[0]);
     case TL_PLAN_JOIN: {
@@ -733,6 +735,12 @@ static tl_plan *source_of(tl_plan *plan, int32_t *columns, int32_t n)
 }
 
 #define DOMAIN_NODES_MAX 500 /* of the plan outside, which is there once more for each query that needs a domain */
+#define QUERY_NODES_MAX 1000 /* of the query itself, queries inside it included: the work grows with the square */
+
+static tl_status too_many(const unnester *u)
+{
+    return TL_AST_ERROR(u->b->err, TL_E_LIMIT, u->at, "too many queries that look outside stand in each other: make some of them joins or tables");
+}
 
 /** The different values of the columns outside that the query names. */
 static tl_status make_domain(unnester *u, const tl_plan *plan, tl_plan *outside)
@@ -757,7 +765,7 @@ static tl_status make_domain(unnester *u, const tl_plan *plan, tl_plan *outside)
     u->out->null_safe = true;
     outside = source_of(outside, columns, k);
     if (count_nodes(outside, DOMAIN_NODES_MAX) >= DOMAIN_NODES_MAX)
-        return TL_AST_ERROR(b->err, TL_E_LIMIT, u->at, "too many queries that look outside stand in each other: make some of them joins or tables");
+        return too_many(u);
     TL_TRY(only_columns(b, outside, columns, k, &u->domain));
     return tl_bind__distinct(b, u->domain, &u->domain);
 }
@@ -769,6 +777,8 @@ tl_status tl_bind__unnest(tl_binder *b, tl_plan *plan, tl_plan *outside, bool em
     TL_TRY(shift_map(b, outside->type->n_fields, 0, &u.domain_of));
     if (!looks(plan, 1))
         return lifted(&u, plan, &out->plan);
+    if (count_nodes(plan, QUERY_NODES_MAX) >= QUERY_NODES_MAX)
+        return too_many(&u);
     u.by_equality = equality_will_do(&u, plan);
     if (!u.by_equality)
         TL_TRY(make_domain(&u, plan, outside));
