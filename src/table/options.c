@@ -7,6 +7,7 @@
  */
 #include "table/table_private.h"
 
+#include <pthread.h>
 #include <strings.h>
 
 #include "base/parse.h"
@@ -329,14 +330,35 @@ const tl_option_def *tl_option_all(size_t *n)
     return options;
 }
 
+/* Numbers of options plus one by the hash of their keys, at most half full; a commit looks some 50 options up. */
+#define OPTION_SLOTS 1024
+_Static_assert(TL_ARRAY_LEN(options) <= OPTION_SLOTS / 2, "more slots are needed");
+static uint16_t option_slots[OPTION_SLOTS];
+static pthread_once_t option_slots_once = PTHREAD_ONCE_INIT;
+
+/* The slot of a key, or the empty one where it would be. */
+static uint16_t *option_slot(const char *key)
+{
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    for (const char *p = key; *p != 0; p++)
+        hash = (hash ^ (uint8_t)*p) * 16777619u;
+    uint16_t *slot = &option_slots[hash % OPTION_SLOTS];
+    while (*slot != 0 && strcmp(options[*slot - 1].key, key) != 0)
+        slot = slot + 1 == option_slots + OPTION_SLOTS ? option_slots : slot + 1;
+    return slot;
+}
+
+static void fill_option_slots(void)
+{
+    for (size_t i = TL_ARRAY_LEN(options); i-- > 0;)
+        *option_slot(options[i].key) = (uint16_t)(i + 1);
+}
+
 const tl_option_def *tl_option_find(const char *key)
 {
-    /* Called per option of a table, never per row: a scan of a few hundred strings is cheap enough. */
-    for (size_t i = 0; i < TL_ARRAY_LEN(options); i++) {
-        if (strcmp(options[i].key, key) == 0)
-            return &options[i];
-    }
-    return NULL;
+    (void)pthread_once(&option_slots_once, fill_option_slots);
+    uint16_t found = *option_slot(key);
+    return found == 0 ? NULL : &options[found - 1];
 }
 
 /* Java's fall-back keys: an older key counts as long as the current one is not set. */
