@@ -5,7 +5,8 @@
  * message: FF FF FF FF, int32 bytes of the head (padding included, so that the body is aligned to 8), head: a FlatBuffer
  *          `Message`, body: the buffers of a batch, each padded to 8 bytes
  * Columns of a batch are told depth first: one FieldNode (length, nulls) each, and their buffers (place in the body, bytes):
- * validity; for fixed widths the values; for strings offsets and bytes; for lists and maps offsets; for structs nothing more.
+ * validity; for fixed widths the values; for strings offsets and bytes; for lists and maps offsets; for structs and lists of fixed size
+ * nothing more.
  *
  * Source: Arrow Columnar Format, "Serialization and Interprocess Communication"; Schema.fbs and Message.fbs, whose names are
  * used here.
@@ -33,6 +34,7 @@ enum {
     TYPE_TIMESTAMP = 10,
     TYPE_LIST = 12,
     TYPE_STRUCT = 13,
+    TYPE_FIXED_SIZE_LIST = 16,
     TYPE_MAP = 17
 };
 
@@ -65,6 +67,7 @@ static const ipc_type types[] = {
     {"tsn:", TYPE_TIMESTAMP, 64, {{2, 3}, {0}}, 2},
     {"d:", TYPE_DECIMAL, 128, {{4, 0}, {4, 0}, {4, 128}}, 3},
     {"+l", TYPE_LIST, LAYOUT_LIST, {{0}}, 0},
+    {"+w:", TYPE_FIXED_SIZE_LIST, LAYOUT_STRUCT, {{4, 0}}, 1}, /* as a struct: validity and a child */
     {"+m", TYPE_MAP, LAYOUT_LIST, {{1, 0}}, 1},
     {"+s", TYPE_STRUCT, LAYOUT_STRUCT, {{0}}, 0},
 };
@@ -93,6 +96,8 @@ static size_t write_type(fb_writer *w, const ipc_type *type, const char *format)
         fields[0].value = (uint64_t)strtol(parameters, &end, 10);
         fields[1].value = *end == ',' ? (uint64_t)strtol(end + 1, NULL, 10) : 0;
     }
+    if (type->type == TYPE_FIXED_SIZE_LIST)
+        fields[0].value = (uint64_t)strtol(parameters, NULL, 10);
     bool zoned = type->type == TYPE_TIMESTAMP && *parameters != '\0';
     if (zoned)
         fields[1].bytes = 4;

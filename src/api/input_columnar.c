@@ -1,4 +1,5 @@
-/* A Parquet, ORC or Avro file, of whatever writer: columns by name, absent ones NULL; a text column "_kind" tells the rows' kinds. */
+/* A Parquet, ORC or Avro file, of whatever writer: columns by name, absent ones NULL; a text column "_kind" tells the rows' kinds. What is a
+ * VECTOR in the table may be any list in the file. */
 #include "api/input_private.h"
 
 #include "format/format.h"
@@ -6,7 +7,7 @@
 typedef struct columnar_input {
     tl_fs *fs;
     const tl_format *format;
-    const tl_type *read_type; /* the table's ROW, and the kind behind it if the file has one */
+    const tl_type *read_type; /* the table's ROW with ARRAYs for VECTORs, and the kind behind it if the file has one */
     tl_reader *reader;
     bool has_kind;
 } columnar_input;
@@ -31,15 +32,17 @@ static tl_status check_columns(const tidelake_input *in, columnar_input *columna
 
 static tl_status make_read_type(const tidelake_input *in, columnar_input *columnar, tl_error *err)
 {
+    TL_CLEANUP(tl_type_unrefp) const tl_type *rows = NULL;
+    TL_TRY(tl_type_vectors_as_arrays(in->type, &rows, err));
     if (!columnar->has_kind) {
-        columnar->read_type = tl_type_ref(in->type);
+        columnar->read_type = TL_STEAL(rows);
         return TL_OK;
     }
-    int32_t n = in->type->n_fields;
+    int32_t n = rows->n_fields;
     tl_field *fields = tl_calloc((size_t)n + 1, sizeof *fields);
     if (fields == NULL)
         return tl_nomem(err, "columns");
-    memcpy(fields, in->type->fields, sizeof *fields * (size_t)n);
+    memcpy(fields, rows->fields, sizeof *fields * (size_t)n);
     fields[n] = (tl_field){.id = -1, .name = (char *)(uintptr_t)INPUT_KIND_COLUMN};
     tl_status status = tl_type_parse((tl_bytes_view){(const uint8_t *)"STRING", 6}, &fields[n].type, err);
     if (status == TL_OK)
@@ -67,13 +70,32 @@ static tl_status columnar_open(tidelake_input *in, tl_error *err)
                          in->path);
 }
 
-/* The last column becomes the rows' kinds. */
-static tl_status take_kinds(const tidelake_input *in, const tl_batch *batch, tl_batch **out, tl_error *err)
+static tl_status make_vectors(const tidelake_input *in, tl_batch *rows, tl_error *err)
+{
+    for (int32_t c = 0; c < rows->n_cols; c++) {
+        const tl_type *type = in->type->fields[c].type;
+        tl_column *col = NULL;
+        if (tl_type_equal(type, rows->cols[c]->type, /* with_nullable= */ false))
+            continue;
+        TL_TRY(tl_error_wrap(err, tl_column_with_vectors(rows->cols[c], type, &col, err), "column '%s'", in->type->fields[c].name));
+        tl_column_unref(rows->cols[c]);
+        rows->cols[c] = col;
+    }
+    return TL_OK;
+}
+
+/* The last column becomes the rows' kinds, if the file has them. */
+static tl_status take_rows(const tidelake_input *in, const tl_batch *batch, tl_batch **out, tl_error *err)
 {
     TL_CLEANUP(tl_batch_freep) tl_batch *rows = NULL;
     TL_TRY(tl_batch_create(in->type, batch->n_rows, &rows, err));
     for (int32_t c = 0; c < rows->n_cols; c++)
         rows->cols[c] = tl_column_ref(batch->cols[c]);
+    TL_TRY(make_vectors(in, rows, err));
+    if (batch->n_cols == rows->n_cols) {
+        *out = TL_STEAL(rows);
+        return TL_OK;
+    }
     rows->row_kind = tl_calloc((size_t)batch->n_rows + 1, 1);
     if (rows->row_kind == NULL)
         return tl_nomem(err, "row kinds");
@@ -96,11 +118,9 @@ static tl_status columnar_next(tidelake_input *in, tl_batch **out, bool *commit_
     TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
     *commit_after = false;
     TL_TRY(tl_error_wrap(err, tl_reader_next(columnar->reader, &batch, err), "'%s'", in->path));
-    if (batch == NULL || !columnar->has_kind) {
-        *out = TL_STEAL(batch);
+    if (batch == NULL)
         return TL_OK;
-    }
-    return tl_error_wrap(err, take_kinds(in, batch, out, err), "'%s'", in->path);
+    return tl_error_wrap(err, take_rows(in, batch, out, err), "'%s'", in->path);
 }
 
 static void columnar_close(tidelake_input *in)

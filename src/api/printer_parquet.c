@@ -9,7 +9,8 @@
 typedef struct parquet_state {
     tl_fs fs; /* first: what the file system's functions get */
     tidelake_printer *printer;
-    const tl_type *type;
+    const tl_type *shown; /* of the rows */
+    const tl_type *type;  /* of the file */
     tl_file_writer *writer;
 } parquet_state;
 
@@ -82,7 +83,8 @@ tl_status tl_printer__parquet_start(tidelake_printer *p, tl_error *err)
         return tl_nomem(err, "printer");
     state->fs = (tl_fs){.ops = &output_ops, .refs = 1};
     state->printer = p;
-    TL_TRY(tl_printer__full_type(p, &state->type, err));
+    TL_TRY(tl_printer__full_type(p, &state->shown, err));
+    TL_TRY(tl_type_vectors_as_arrays(state->shown, &state->type, err)); /* Parquet has lists of any length only */
     int32_t *ids = tl_alloc(sizeof *ids * ((size_t)state->type->n_fields + 1));
     if (ids == NULL)
         return tl_nomem(err, "printer");
@@ -100,8 +102,12 @@ tl_status tl_printer__parquet_print(tidelake_printer *p, const tl_batch *batch, 
 {
     parquet_state *state = p->state;
     TL_CLEANUP(tl_batch_freep) tl_batch *full = NULL;
-    TL_TRY(tl_printer__full_batch(p, state->type, batch, &full, err));
-    return state->writer->ops->write(state->writer, full, err);
+    TL_CLEANUP(tl_batch_freep) tl_batch *file = NULL;
+    TL_TRY(tl_printer__full_batch(p, state->shown, batch, &full, err));
+    TL_TRY(tl_batch_create(state->type, full->n_rows, &file, err));
+    for (int32_t c = 0; c < full->n_cols; c++)
+        TL_TRY(tl_column_retype(full->cols[c], state->type->fields[c].type, &file->cols[c], err));
+    return state->writer->ops->write(state->writer, file, err);
 }
 
 tl_status tl_printer__parquet_finish(tidelake_printer *p, tl_error *err)
@@ -120,6 +126,7 @@ void tl_printer__parquet_close(tidelake_printer *p)
         return;
     if (state->writer != NULL)
         state->writer->ops->free(state->writer);
+    tl_type_unref(state->shown);
     tl_type_unref(state->type);
     tl_free(state);
 }

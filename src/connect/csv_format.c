@@ -117,7 +117,7 @@ static tl_status cell_value(const csv_decoder *d, tl_bytes_view cell, const tl_t
     if (type->kind == TL_CHAR || type->kind == TL_VARCHAR)
         return tl_builder_bytes(builder, cell.data, cell.len);
     tl_bytes_view text = trimmed(cell);
-    if (type->kind == TL_ARRAY || type->kind == TL_ROW)
+    if (type->kind == TL_ARRAY || type->kind == TL_VECTOR || type->kind == TL_ROW)
         return cell_elements(d, cell, type, builder, err);
     if (text.len == 0 || type->n_fields > 0)
         return bad_cell(cell, type, err);

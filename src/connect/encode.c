@@ -136,6 +136,7 @@ static tl_status json_value(const tl_encoder *e, const tl_column *col, int64_t i
     bool first = true;
     switch (type->kind) {
     case TL_ARRAY:
+    case TL_VECTOR:
         return json_list(e, col, i, out);
     case TL_MAP:
     case TL_MULTISET:
@@ -183,6 +184,7 @@ static tl_status csv_text(const tl_encoder *e, const tl_column *col, int64_t i, 
         return tl_buf_append_str(out, e->null_literal == NULL ? "" : e->null_literal);
     switch (type->kind) {
     case TL_ARRAY:
+    case TL_VECTOR:
         for (int32_t k = col->offsets[i]; k < col->offsets[i + 1]; k++) {
             if (k > col->offsets[i])
                 TL_TRY(tl_buf_append_str(out, e->array_delimiter));

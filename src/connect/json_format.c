@@ -253,6 +253,7 @@ tl_status tl_connect__json_value(const tl_json_rules *rules, const tl_json *json
         return tl_builder_null(builder);
     switch (type->kind) {
     case TL_ARRAY:
+    case TL_VECTOR:
         return array_value(rules, json, type, builder, err);
     case TL_MAP:
     case TL_MULTISET:

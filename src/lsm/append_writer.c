@@ -214,13 +214,13 @@ static tl_status trigger_compaction(append_writer *w, bool full, tl_error *err)
 
 /* ---- files ---- */
 
-/* The columns to write, BLOBs or the others. */
-static int32_t choose_columns(const append_writer *w, bool blobs, int32_t *out)
+/* Those of the columns to write whose values are in one kind of files. */
+static int32_t choose_columns(const append_writer *w, tl_lsm__place place, int32_t *out)
 {
     const tl_type *row = config_of(w)->schema->row_type;
     int32_t n = 0;
     for (int32_t i = 0; i < w->n_columns; i++) {
-        if ((row->fields[w->columns[i]].type->kind == TL_BLOB) == blobs)
+        if (tl_lsm__place_of(config_of(w), row->fields[w->columns[i]].type) == place)
             out[n++] = w->columns[i];
     }
     return n;
@@ -234,35 +234,41 @@ static bool are_all_columns(const append_writer *w)
     return all;
 }
 
-/* Blob columns have files of their own beside the data files (Java: DedicatedFormatRollingFileWriter); files that do not hold all
+/* Columns that have side files (Java: DedicatedFormatRollingFileWriter): a BLOB one each, VECTORs one for all. Files that do not hold all
  * columns name those that they hold. */
+static tl_status make_side_shapes(append_writer *w, const int32_t *blobs, int32_t n_blobs, const int32_t *vectors, int32_t n_vectors, tl_error *err)
+{
+    tl_lsm_config *config = w->base.bucket->config;
+    for (int32_t i = 0; i < n_blobs; i++)
+        TL_TRY(tl_lsm__shape_create(config, &blobs[i], 1, TL_LSM__IN_BLOB_FILES, /* named= */ true, &w->shapes[w->n_shapes++], err));
+    if (n_vectors == 0)
+        return TL_OK;
+    return tl_lsm__shape_create(config, vectors, n_vectors, TL_LSM__IN_VECTOR_FILES, /* named= */ true, &w->shapes[w->n_shapes++], err);
+}
+
 static tl_status make_shapes(append_writer *w, tl_error *err)
 {
     tl_lsm_config *config = w->base.bucket->config;
-    TL_CLEANUP(tl_freep) int32_t *columns = tl_alloc((size_t)(w->n_columns + 1) * sizeof(*columns));
-    TL_CLEANUP(tl_freep) int32_t *blobs = tl_alloc((size_t)(w->n_columns + 1) * sizeof(*blobs));
-    if (columns == NULL || blobs == NULL)
+    TL_CLEANUP(tl_freep) int32_t *columns = tl_alloc((size_t)(3 * w->n_columns + 1) * sizeof(*columns));
+    if (columns == NULL)
         return tl_nomem(err, "columns of data files");
-    int32_t n = choose_columns(w, /* blobs= */ false, columns), n_blobs = choose_columns(w, /* blobs= */ true, blobs);
+    int32_t *blobs = columns + w->n_columns, *vectors = blobs + w->n_columns;
+    int32_t n = choose_columns(w, TL_LSM__IN_DATA_FILES, columns), n_blobs = choose_columns(w, TL_LSM__IN_BLOB_FILES, blobs);
+    int32_t n_vectors = choose_columns(w, TL_LSM__IN_VECTOR_FILES, vectors);
     w->shaped = true;
-    if (w->base.keeps_ids) {
-        if ((w->shapes = tl_calloc(1, sizeof(*w->shapes))) == NULL)
-            return tl_nomem(err, "columns of data files");
+    if ((w->shapes = tl_calloc((size_t)n_blobs + 2, sizeof(*w->shapes))) == NULL)
+        return tl_nomem(err, "columns of data files");
+    if (w->base.keeps_ids)
         return tl_lsm__shape_of_rewrite(config, /* changes= */ true, &w->shapes[w->n_shapes++], err);
-    }
-    if (n_blobs == 0 && are_all_columns(w))
+    if (n_blobs + n_vectors == 0 && are_all_columns(w))
         return TL_OK;
     if (n == 0)
-        return tl_error_set(err, TL_E_INVALID, "BLOB columns cannot be written without any other column");
+        return tl_error_set(err, TL_E_INVALID, "columns of BLOBs, or of VECTORs with files of their own, cannot be written without any other column");
     if (n_blobs > 0 && config->blob_as_descriptor) /* the reference would open whatever file a value names */
         return tl_error_set(err, TL_E_UNSUPPORTED,
                             "with 'blob-as-descriptor' values are addresses of files, which are not followed: write the bytes without that option");
-    if ((w->shapes = tl_calloc((size_t)n_blobs + 1, sizeof(*w->shapes))) == NULL)
-        return tl_nomem(err, "columns of data files");
-    TL_TRY(tl_lsm__shape_create(config, columns, n, /* format= */ NULL, /* named= */ true, &w->shapes[w->n_shapes++], err));
-    for (int32_t i = 0; i < n_blobs; i++)
-        TL_TRY(tl_lsm__shape_create(config, &blobs[i], 1, &tl_format_blob, /* named= */ true, &w->shapes[w->n_shapes++], err));
-    return TL_OK;
+    TL_TRY(tl_lsm__shape_create(config, columns, n, TL_LSM__IN_DATA_FILES, /* named= */ true, &w->shapes[w->n_shapes++], err));
+    return make_side_shapes(w, blobs, n_blobs, vectors, n_vectors, err);
 }
 
 static tl_status take_all_columns(append_writer *w, tl_error *err)
@@ -293,7 +299,7 @@ static tl_status open_writers(append_writer *w, tl_error *err)
     TL_TRY(tl_lsm__writer_create(&spec, &w->file, err));
     for (int32_t i = 1; i < w->n_shapes; i++) {
         spec.shape = w->shapes[i];
-        spec.target_bytes = config->blob_target_bytes;
+        spec.target_bytes = spec.shape->options.vectors ? config->vector_target_bytes : config->blob_target_bytes;
         TL_TRY(tl_lsm__writer_add_side(w->file, &spec, err));
     }
     return TL_OK;

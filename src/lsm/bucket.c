@@ -140,15 +140,16 @@ static const char *compression_extension(const char *compression)
     return compression[0] == 0 ? NULL : compression;
 }
 
-char *tl_data_file_name(const char *prefix, const char *uuid, int32_t number, const tl_format *format, const char *compression, bool with_suffix)
+char *tl_data_file_name(const char *prefix, const char *uuid, int32_t number, const char *mark, const tl_format *format, const char *compression,
+                        bool with_suffix)
 {
     const char *codec = compression_extension(compression);
     if (format == &tl_format_csv || format == &tl_format_json) /* the codec last, as Hadoop finds it there */
-        return tl_strf("%s%s-%d.%s%s%s", prefix, uuid, number, format->name, codec == NULL ? "" : ".", codec == NULL ? "" : codec);
+        return tl_strf("%s%s-%d%s.%s%s%s", prefix, uuid, number, mark, format->name, codec == NULL ? "" : ".", codec == NULL ? "" : codec);
     /* Files of text do without, and so without compression. */
     if (!with_suffix || format == &tl_format_blob || tl_format_is_lines(format))
         codec = NULL;
-    return tl_strf("%s%s-%d%s%s.%s", prefix, uuid, number, codec == NULL ? "" : ".", codec == NULL ? "" : codec, format->name);
+    return tl_strf("%s%s-%d%s%s%s.%s", prefix, uuid, number, mark, codec == NULL ? "" : ".", codec == NULL ? "" : codec, format->name);
 }
 
 char *tl_lsm__names_next(tl_lsm__names *names, const tl_lsm_config *config, const tl_lsm__file_options *options)
@@ -157,7 +158,7 @@ char *tl_lsm__names_next(tl_lsm__names *names, const tl_lsm_config *config, cons
         tl_uuid(names->uuid);
     const char *prefix = options->changelog ? config->changelog_prefix : config->data_prefix;
     bool by_level = options->format == &tl_format_csv || options->format == &tl_format_json;
-    return tl_data_file_name(prefix, names->uuid, names->next++, options->format, by_level ? options->compression : config->compression,
+    return tl_data_file_name(prefix, names->uuid, names->next++, options->vectors ? ".vector" : "", options->format, by_level ? options->compression : config->compression,
                              config->suffix_compression);
 }
 

@@ -109,6 +109,9 @@ static tl_status parse_files(tl_lsm_config *config, const tl_options *options, t
     TL_TRY(opt_memory(options, "target-file-size", &config->target_file_bytes, err));
     config->blob_target_bytes = config->target_file_bytes;
     TL_TRY(opt_memory(options, "blob.target-file-size", &config->blob_target_bytes, err));
+    config->vector_target_bytes = TL_MIN(config->target_file_bytes, INT64_MAX / 10) * 10;
+    TL_TRY(opt_memory(options, "vector.target-file-size", &config->vector_target_bytes, err));
+    TL_TRY(opt_string(options, "vector.file.format", NULL, &config->vector_format, err));
     TL_TRY(opt_bool(options, "blob-as-descriptor", &config->blob_as_descriptor, err));
     TL_TRY(opt_string(options, "file.compression", "zstd", &config->compression, err));
     int32_t zstd_level = 1;
@@ -563,6 +566,7 @@ void tl_lsm_config_unref(tl_lsm_config *config)
     tl_free(config->data_prefix);
     tl_free(config->changelog_prefix);
     tl_free(config->data_dir);
+    tl_free(config->vector_format);
     tl_free(config->partition_default_name);
     tl_lsm__external_free(config->external);
     tl_free(config->spill_dir);

@@ -1,8 +1,11 @@
 /*
  * Compaction of tables with data evolution (Java: DataEvolutionCompactCoordinator, DataEvolutionCompactTask): files that hold columns
  * of the same rows become one again, and small ones of rows that follow each other, so that the new file has the ids of all of them
- * in one range. Blob files stay as they are; so that the reference can read them, rows that have none of a column are not put into one
- * file with rows that have (it would do so itself, and then finds gaps).
+ * in one range. Side files (of BLOBs, of VECTORs) stay as they are; so that the reference can read them, rows that have none of a column are
+ * not put into one file with rows that have (it would do so itself, and then finds gaps).
+ *
+ * What a data file holds of a column whose values are now in side files (the option 'vector.file.format' came later) would have no place in the
+ * new file: such files stay as they are, too. (The reference leaves those values out, and so loses them.)
  */
 #include "lsm/lsm_private.h"
 
@@ -10,22 +13,38 @@ typedef struct plan {
     tl_lsm__bucket *bucket;
     tl_file_list waiting; /* data files of groups that follow each other, not enough for a file yet */
     int64_t weight;
-    bool *blobs;      /* per column of the table: the group at hand has blob files of it */
-    bool *last_blobs; /* the group before it */
+    bool *sides;      /* per column of the table: the group at hand has side files of it */
+    bool *last_sides; /* the group before it, and all that wait */
     tl_commit_message *msg;
 } plan;
 
 /* ---- one task ---- */
 
-/* Columns of the table that lie in data files. */
-static int32_t plain_columns(const tl_lsm_config *config, int32_t *out)
+/* Columns of the table that lie in data files, of rows that have side files of the columns `sides`. */
+static int32_t plain_columns(const tl_lsm_config *config, const bool *sides, int32_t *out)
 {
     int32_t n = 0;
     for (int32_t i = 0; i < tl_lsm__n_columns(config); i++) {
-        if (config->schema->row_type->fields[i].type->kind != TL_BLOB)
+        if (!sides[i] && tl_lsm__place_of(config, config->schema->row_type->fields[i].type) == TL_LSM__IN_DATA_FILES)
             out[n++] = i;
     }
     return n;
+}
+
+/* Whether data files hold values that the new file would not. */
+static tl_status would_lose(const plan *p, const tl_file_list *files, const bool *sides, bool *out, tl_error *err)
+{
+    tl_lsm_config *config = p->bucket->config;
+    size_t n = (size_t)tl_lsm__n_columns(config);
+    TL_CLEANUP(tl_freep) bool *held = tl_calloc(n + 1, sizeof *held);
+    if (held == NULL)
+        return tl_nomem(err, "compaction");
+    for (size_t i = 0; i < files->n; i++)
+        TL_TRY(tl_lsm__columns_held(config, files->items[i], held, err));
+    *out = false;
+    for (size_t c = 0; c < n; c++)
+        *out |= held[c] && (sides[c] || tl_lsm__place_of(config, config->schema->row_type->fields[c].type) != TL_LSM__IN_DATA_FILES);
+    return TL_OK;
 }
 
 static tl_status copy_rows(tl_lsm__bucket *bucket, const tl_file_list *files, const int32_t *columns, int32_t n, tl_lsm__writer *writer,
@@ -45,7 +64,7 @@ static tl_status copy_rows(tl_lsm__bucket *bucket, const tl_file_list *files, co
 }
 
 /* One file of all rows: `columns` are those of the batches and, in the order of the shape, of the file. */
-static tl_status rewrite(tl_lsm__bucket *bucket, const tl_file_list *files, tl_file_list *out, tl_error *err)
+static tl_status rewrite(tl_lsm__bucket *bucket, const tl_file_list *files, const bool *sides, tl_file_list *out, tl_error *err)
 {
     tl_lsm_config *config = bucket->config;
     int32_t n_columns = tl_lsm__n_columns(config);
@@ -55,8 +74,8 @@ static tl_status rewrite(tl_lsm__bucket *bucket, const tl_file_list *files, tl_f
     tl_lsm__names names = {0};
     if (columns == NULL)
         return tl_nomem(err, "compaction");
-    int32_t n = plain_columns(config, columns);
-    TL_TRY(tl_lsm__shape_create(config, columns, n, /* format= */ NULL, /* named= */ n < n_columns, &shape, err));
+    int32_t n = plain_columns(config, sides, columns);
+    TL_TRY(tl_lsm__shape_create(config, columns, n, TL_LSM__IN_DATA_FILES, /* named= */ n < n_columns, &shape, err));
     for (int32_t i = 0; i < n; i++)
         shape->columns[i] = i; /* batches have these columns alone */
     tl_lsm__writer_spec spec = {.bucket = bucket, .names = &names, .shape = shape, .target_bytes = INT64_MAX};
@@ -88,13 +107,17 @@ static tl_status take_place(const tl_lsm__bucket *bucket, const tl_file_list *be
     return status;
 }
 
-static tl_status run_task(const plan *p, const tl_file_list *files, tl_error *err)
+static tl_status run_task(const plan *p, const tl_file_list *files, const bool *sides, tl_error *err)
 {
     tl_lsm__bucket *bucket = p->bucket;
     tl_file_list made = {0};
+    bool loses = false;
     if (files->n == 0 || (int64_t)files->n < bucket->config->compaction_min_file_num)
         return TL_OK;
-    tl_status status = tl_error_wrap(err, rewrite(bucket, files, &made, err), "compaction of bucket '%s'", bucket->dir);
+    TL_TRY(would_lose(p, files, sides, &loses, err));
+    if (loses)
+        return TL_OK;
+    tl_status status = tl_error_wrap(err, rewrite(bucket, files, sides, &made, err), "compaction of bucket '%s'", bucket->dir);
     if (status == TL_OK && made.n == 1)
         status = take_place(bucket, files, made.items[0], &p->msg->compact_after, err);
     if (status == TL_OK)
@@ -109,9 +132,10 @@ static tl_status run_task(const plan *p, const tl_file_list *files, tl_error *er
 
 /* ---- the plan ---- */
 
-static tl_status flush_waiting(plan *p, tl_error *err)
+/* `sides`: those of the rows that wait. */
+static tl_status flush_waiting(plan *p, const bool *sides, tl_error *err)
 {
-    tl_status status = run_task(p, &p->waiting, err);
+    tl_status status = run_task(p, &p->waiting, sides, err);
     tl_lsm__list_clear(&p->waiting);
     p->weight = 0;
     return status;
@@ -126,38 +150,34 @@ static tl_status add_group(plan *p, tl_data_file *const *files, size_t n, tl_err
     for (size_t i = 0; i < n; i++)
         weight += TL_MAX(files[i]->bytes, config->split_open_file_cost);
     if (weight > config->target_file_bytes) {
-        TL_TRY(run_task(p, &group, err));
-        return flush_waiting(p, err);
+        TL_TRY(run_task(p, &group, p->sides, err));
+        return flush_waiting(p, p->sides, err);
     }
     TL_TRY(tl_lsm__list_add_all(&p->waiting, &group, err));
     p->weight += weight;
-    return p->weight > config->target_file_bytes ? flush_waiting(p, err) : TL_OK;
+    return p->weight > config->target_file_bytes ? flush_waiting(p, p->sides, err) : TL_OK;
 }
 
-static tl_status note_blobs(plan *p, tl_data_file *const *files, size_t n, tl_error *err)
+static tl_status note_sides(plan *p, tl_data_file *const *files, size_t n, tl_error *err)
 {
-    bool *swap = p->last_blobs;
-    p->last_blobs = p->blobs;
-    p->blobs = swap;
-    memset(p->blobs, 0, (size_t)tl_lsm__n_columns(p->bucket->config) * sizeof(*p->blobs));
-    for (size_t i = 0; i < n; i++) {
-        int32_t column = -1;
-        TL_TRY(tl_lsm__blob_column(p->bucket->config, files[i], &column, err));
-        if (column >= 0)
-            p->blobs[column] = true;
-    }
+    bool *swap = p->last_sides;
+    p->last_sides = p->sides;
+    p->sides = swap;
+    memset(p->sides, 0, (size_t)tl_lsm__n_columns(p->bucket->config) * sizeof(*p->sides));
+    for (size_t i = 0; i < n; i++)
+        TL_TRY(tl_lsm__columns_held(p->bucket->config, files[i], p->sides, err));
     return TL_OK;
 }
 
-static bool has_other_blobs(const plan *p)
+static bool has_other_sides(const plan *p)
 {
-    return memcmp(p->blobs, p->last_blobs, (size_t)tl_lsm__n_columns(p->bucket->config) * sizeof(*p->blobs)) != 0;
+    return memcmp(p->sides, p->last_sides, (size_t)tl_lsm__n_columns(p->bucket->config) * sizeof(*p->sides)) != 0;
 }
 
 static size_t count_data_files(tl_data_file *const *files, size_t n)
 {
     size_t n_data = 0;
-    while (n_data < n && !tl_data_file_is_blob(files[n_data]))
+    while (n_data < n && !tl_data_file_is_side(files[n_data]))
         n_data++;
     return n_data;
 }
@@ -169,24 +189,24 @@ static tl_status plan_groups(plan *p, tl_data_file *const *sorted, const tl_row_
         size_t n = groups->ends[g] - from, n_data = count_data_files(sorted + from, n);
         if (n_data == 0)
             continue;
-        TL_TRY(note_blobs(p, sorted + from + n_data, n - n_data, err));
-        if (sorted[from]->first_row_id != end || has_other_blobs(p)) /* rows between are not there: one range would cover them */
-            TL_TRY(flush_waiting(p, err));
+        TL_TRY(note_sides(p, sorted + from + n_data, n - n_data, err));
+        if (sorted[from]->first_row_id != end || has_other_sides(p)) /* rows between are not there: one range would cover them */
+            TL_TRY(flush_waiting(p, p->last_sides, err));
         end = sorted[from]->first_row_id + sorted[from]->rows;
         TL_TRY(add_group(p, sorted + from, n_data, err));
     }
-    return flush_waiting(p, err);
+    return flush_waiting(p, p->sides, err);
 }
 
 tl_status tl_lsm__evolution_compact(tl_lsm__bucket *bucket, tl_data_file *const *files, size_t n, tl_commit_message *msg, tl_error *err)
 {
     size_t n_columns = (size_t)tl_lsm__n_columns(bucket->config);
     TL_CLEANUP(tl_freep) tl_data_file **sorted = tl_alloc((n + 1) * sizeof(*sorted));
-    TL_CLEANUP(tl_freep) bool *blobs = tl_calloc(2 * n_columns, sizeof(*blobs));
+    TL_CLEANUP(tl_freep) bool *sides = tl_calloc(2 * n_columns, sizeof(*sides));
     tl_row_groups groups = {0};
-    if (sorted == NULL || blobs == NULL)
+    if (sorted == NULL || sides == NULL)
         return tl_nomem(err, "compaction");
-    plan p = {.bucket = bucket, .blobs = blobs, .last_blobs = blobs + n_columns, .msg = msg};
+    plan p = {.bucket = bucket, .sides = sides, .last_sides = sides + n_columns, .msg = msg};
     TL_TRY(tl_row_groups_create(files, n, &groups, err));
     for (size_t i = 0; i < n; i++)
         sorted[i] = files[groups.order[i]];

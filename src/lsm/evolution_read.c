@@ -3,18 +3,18 @@
  * Java: DataEvolutionSplitRead).
  *
  * A group of files (row_groups.c) is read after the other. Each column comes from the newest data file of its group that holds it,
- * else from the column's blob files (NULL for rows that none of them has), else it is NULL. The files taken are read side by side, each only with the columns that come
- * from it, and their batches cut to pieces of the same rows; columns are not copied where the cuts allow it. Where one file gives
- * all columns, it is read by itself, filter and all.
+ * else from the column's side files (of BLOBs, or of VECTORs; NULL for rows that none of them has), else it is NULL. The files taken are read
+ * side by side, each only with the columns that come from it, and their batches cut to pieces of the same rows; columns are not copied where
+ * the cuts allow it. Where one file gives all columns, it is read by itself, filter and all.
  */
 #include "lsm/lsm_private.h"
 
-/* A data file, or blob files of one column one after the other, that give some columns of a group's rows. */
+/* A data file, or side files one after the other, that give some columns of a group's rows. */
 typedef struct part {
     tl_lsm__scan *scan; /* of these columns */
     int32_t *columns;   /* per column of it: which column of the whole scan it is */
     int32_t n_columns;
-    int32_t blob_column; /* of the table; -1: a data file */
+    bool is_side;
     tl_file_list files;
     tl_reader *reader;
     tl_batch *batch; /* what was read last; NULL: nothing is left of it */
@@ -54,46 +54,43 @@ static void zip_free(tl_reader *reader)
 
 /* ---- which file gives which column ---- */
 
-/* Blob files of one column, in order of rows: where they overlap the newest counts (Java: SpecialFieldBunch). */
-static tl_status add_blob(const zip_reader *z, part *p, const tl_data_file *file, tl_error *err)
+/* Side files of a column, in order of rows: where they overlap the newest counts (Java: SpecialFieldBunch). */
+static tl_status add_side(const zip_reader *z, part *p, const tl_data_file *file, tl_error *err)
 {
     const tl_data_file *last = p->files.n == 0 ? NULL : p->files.items[p->files.n - 1];
     int64_t end = last == NULL ? z->first_row_id : last->first_row_id + last->rows, file_end = file->first_row_id + file->rows;
     if (last != NULL && file->first_row_id < end && file_end <= end && file->max_seq < last->max_seq)
         return TL_OK;
     if (file->first_row_id < end || file_end > z->first_row_id + z->rows)
-        return tl_error_set(err, TL_E_CORRUPT, "blob file '%s' has the row ids %lld to %lld, after others up to %lld of %lld to %lld", file->name,
+        return tl_error_set(err, TL_E_CORRUPT, "file '%s' has the row ids %lld to %lld, after others up to %lld of %lld to %lld", file->name,
                             (long long)file->first_row_id, (long long)file_end - 1, (long long)end - 1, (long long)z->first_row_id,
                             (long long)(z->first_row_id + z->rows - 1));
     return tl_file_list_add(&p->files, file, err);
 }
 
-tl_status tl_lsm__blob_column(tl_lsm_config *config, const tl_data_file *file, int32_t *out, tl_error *err)
+tl_status tl_lsm__columns_held(tl_lsm_config *config, const tl_data_file *file, bool *held, tl_error *err)
 {
     const tl_lsm__file_schema *schema = NULL;
     int32_t hint = 0;
-    *out = -1;
-    if (file->n_write_cols != 1)
-        return tl_error_set(err, TL_E_CORRUPT, "blob file '%s' does not tell the one column that it holds", file->name);
     TL_TRY(tl_error_wrap(err, tl_lsm__file_schema_of(config, file, &schema, err), "data file '%s'", file->name));
-    for (int32_t c = 0; c < tl_lsm__n_columns(config) && *out < 0; c++)
-        *out = tl_data_file_holds(file, schema->columns[c].name, &hint) ? c : -1;
+    for (int32_t c = 0; c < tl_lsm__n_columns(config); c++)
+        held[c] |= tl_data_file_holds(file, schema->columns[c].name, &hint);
     return TL_OK;
 }
 
-static part *part_of_blob(zip_reader *z, int32_t column)
+static part *part_of_side(zip_reader *z, int32_t i)
 {
-    for (int32_t i = 0; i < z->n_parts; i++) {
-        if (z->parts[i].blob_column == column)
-            return &z->parts[i];
+    for (int32_t k = 0; k < z->n_parts; k++) {
+        if (z->parts[k].is_side && z->parts[k].columns[0] == i)
+            return &z->parts[k];
     }
     return NULL;
 }
 
-static tl_status make_part(zip_reader *z, int32_t blob_column, part **out, tl_error *err)
+static tl_status make_part(zip_reader *z, bool is_side, part **out, tl_error *err)
 {
     part *p = &z->parts[z->n_parts];
-    *p = (part){.blob_column = blob_column, .columns = tl_alloc((size_t)(z->scan->n_columns + 1) * sizeof(*p->columns))};
+    *p = (part){.is_side = is_side, .columns = tl_alloc((size_t)(z->scan->n_columns + 1) * sizeof(*p->columns))};
     if (p->columns == NULL)
         return tl_nomem(err, "read");
     z->n_parts++;
@@ -115,7 +112,7 @@ static tl_status take_data_file(zip_reader *z, const tl_data_file *file, tl_erro
     part *p = NULL;
     int32_t hint = 0;
     TL_TRY(tl_error_wrap(err, tl_lsm__file_schema_of(config, file, &schema, err), "data file '%s'", file->name));
-    TL_TRY(make_part(z, /* blob_column= */ -1, &p, err));
+    TL_TRY(make_part(z, /* is_side= */ false, &p, err));
     TL_TRY(tl_file_list_add(&p->files, file, err));
     for (int32_t i = 0; i < z->scan->n_columns; i++) {
         int32_t column = z->scan->columns[i];
@@ -126,18 +123,55 @@ static tl_status take_data_file(zip_reader *z, const tl_data_file *file, tl_erro
     return TL_OK;
 }
 
-static tl_status take_blob_file(zip_reader *z, const tl_data_file *file, tl_error *err)
+static tl_status take_side_file(zip_reader *z, const tl_data_file *file, tl_error *err)
 {
-    int32_t column = -1;
-    TL_TRY(tl_lsm__blob_column(z->scan->bucket->config, file, &column, err));
-    part *p = column < 0 ? NULL : part_of_blob(z, column);
-    for (int32_t i = 0; p == NULL && column >= 0 && i < z->scan->n_columns; i++) {
-        if (z->scan->columns[i] != column || z->filled[i])
+    tl_lsm_config *config = z->scan->bucket->config;
+    const tl_lsm__file_schema *schema = NULL;
+    int32_t hint = 0;
+    if (file->n_write_cols < 1 || (tl_data_file_is_blob(file) && file->n_write_cols != 1))
+        return tl_error_set(err, TL_E_CORRUPT, "file '%s' does not tell the column%s that it holds", file->name, tl_data_file_is_blob(file) ? "" : "s");
+    TL_TRY(tl_error_wrap(err, tl_lsm__file_schema_of(config, file, &schema, err), "data file '%s'", file->name));
+    for (int32_t i = 0; i < z->scan->n_columns; i++) {
+        int32_t column = z->scan->columns[i];
+        if (column >= tl_lsm__n_columns(config) || !tl_data_file_holds(file, schema->columns[column].name, &hint))
             continue;
-        TL_TRY(make_part(z, column, &p, err));
-        give(z, p, i);
+        part *p = part_of_side(z, i);
+        if (p == NULL && z->filled[i])
+            continue;
+        if (p == NULL) {
+            TL_TRY(make_part(z, /* is_side= */ true, &p, err));
+            give(z, p, i);
+        }
+        TL_TRY(add_side(z, p, file, err));
     }
-    return p == NULL ? TL_OK : add_blob(z, p, file, err);
+    return TL_OK;
+}
+
+static bool are_same_files(const tl_file_list *a, const tl_file_list *b)
+{
+    bool same = a->n == b->n;
+    for (size_t i = 0; same && i < a->n; i++)
+        same = a->items[i] == b->items[i];
+    return same;
+}
+
+/* VECTOR columns that come from the same side files are read together. */
+static void join_side_parts(zip_reader *z)
+{
+    int32_t kept = 0;
+    for (int32_t i = 0; i < z->n_parts; i++) {
+        part p = z->parts[i];
+        part *same = NULL;
+        for (int32_t k = 0; k < kept && p.is_side && same == NULL; k++)
+            same = z->parts[k].is_side && are_same_files(&z->parts[k].files, &p.files) ? &z->parts[k] : NULL;
+        if (same == NULL) {
+            z->parts[kept++] = p;
+            continue;
+        }
+        same->columns[same->n_columns++] = p.columns[0];
+        part_deinit(&p);
+    }
+    z->n_parts = kept;
 }
 
 /* Drop the parts that give nothing; one stays for the number of rows. */
@@ -159,30 +193,31 @@ static tl_status plan_parts(zip_reader *z, tl_data_file *const *files, size_t n,
 {
     int64_t end = INT64_MIN;
     size_t n_data = 0;
-    while (n_data < n && !tl_data_file_is_blob(files[n_data]))
+    while (n_data < n && !tl_data_file_is_side(files[n_data]))
         n_data++;
-    for (size_t i = 0; i < (n_data > 0 ? 1 : n); i++) /* without a data file the blob files alone tell the rows */
+    for (size_t i = 0; i < (n_data > 0 ? 1 : n); i++) /* without a data file the side files alone tell the rows */
         end = TL_MAX(end, files[i]->first_row_id + files[i]->rows);
     z->first_row_id = files[0]->first_row_id;
     z->rows = end - z->first_row_id;
-    z->parts = tl_calloc(n, sizeof(*z->parts));
+    z->parts = tl_calloc(n_data + (size_t)z->scan->n_columns + 1, sizeof(*z->parts)); /* a column has one part of side files at most */
     z->filled = tl_calloc((size_t)z->scan->n_columns + 1, sizeof(*z->filled));
     if (z->parts == NULL || z->filled == NULL)
         return tl_nomem(err, "read");
     for (size_t i = 0; i < n_data; i++)
         TL_TRY(take_data_file(z, files[i], err));
     for (size_t i = n_data; i < n; i++)
-        TL_TRY(take_blob_file(z, files[i], err));
+        TL_TRY(take_side_file(z, files[i], err));
+    join_side_parts(z);
     drop_idle_parts(z);
     if (z->n_parts == 0)
-        return tl_error_set(err, TL_E_CORRUPT, "blob files without the data file of their rows (row id %lld; '%s')", (long long)z->first_row_id,
+        return tl_error_set(err, TL_E_CORRUPT, "files of BLOBs or VECTORs without the data file of their rows (row id %lld; '%s')", (long long)z->first_row_id,
                             files[0]->name);
     return TL_OK;
 }
 
-/* ---- blob files of one column as rows of a group ---- */
+/* ---- side files as rows of a group ---- */
 
-typedef struct blob_rows {
+typedef struct side_rows {
     tl_reader base;
     tl_lsm__scan *scan;
     tl_file_list files;
@@ -190,11 +225,11 @@ typedef struct blob_rows {
     int64_t at; /* row id of the next row */
     int64_t end;
     tl_reader *current;
-} blob_rows;
+} side_rows;
 
-static void blob_rows_free(tl_reader *reader)
+static void side_rows_free(tl_reader *reader)
 {
-    blob_rows *r = (blob_rows *)reader;
+    side_rows *r = (side_rows *)reader;
     tl_reader_free(r->current);
     tl_file_list_deinit(&r->files);
     tl_lsm__scan_unref(r->scan);
@@ -202,7 +237,7 @@ static void blob_rows_free(tl_reader *reader)
 }
 
 /* Rows without values, up to the next file. */
-static tl_status blob_gap(blob_rows *r, int64_t n, tl_batch **out, tl_error *err)
+static tl_status side_gap(side_rows *r, int64_t n, tl_batch **out, tl_error *err)
 {
     TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
     TL_TRY(tl_batch_create(r->scan->type, n, &batch, err));
@@ -213,16 +248,16 @@ static tl_status blob_gap(blob_rows *r, int64_t n, tl_batch **out, tl_error *err
     return TL_OK;
 }
 
-static tl_status blob_rows_next(tl_reader *reader, tl_batch **out, tl_error *err)
+static tl_status side_rows_next(tl_reader *reader, tl_batch **out, tl_error *err)
 {
-    blob_rows *r = (blob_rows *)reader;
+    side_rows *r = (side_rows *)reader;
     *out = NULL;
     for (;;) {
         if (r->current == NULL) {
             const tl_data_file *file = r->next_file < r->files.n ? r->files.items[r->next_file] : NULL;
             int64_t gap = (file == NULL ? r->end : file->first_row_id) - r->at;
             if (gap > 0)
-                return blob_gap(r, TL_MIN(gap, TL_BATCH_ROWS), out, err);
+                return side_gap(r, TL_MIN(gap, TL_BATCH_ROWS), out, err);
             if (file == NULL)
                 return TL_OK;
             TL_TRY(tl_lsm__file_open(r->scan, file, /* pred= */ NULL, &r->current, err));
@@ -236,25 +271,25 @@ static tl_status blob_rows_next(tl_reader *reader, tl_batch **out, tl_error *err
         tl_reader_free(TL_STEAL(r->current));
         const tl_data_file *done = r->files.items[r->next_file - 1];
         if (r->at != done->first_row_id + done->rows)
-            return tl_error_set(err, TL_E_CORRUPT, "blob file '%s' has %lld rows, its entry says %lld", done->name,
+            return tl_error_set(err, TL_E_CORRUPT, "file '%s' has %lld rows, its entry says %lld", done->name,
                                 (long long)(r->at - done->first_row_id), (long long)done->rows);
     }
 }
 
-static const tl_reader_ops blob_rows_ops = {blob_rows_next, blob_rows_free};
+static const tl_reader_ops side_rows_ops = {side_rows_next, side_rows_free};
 
-static tl_status open_blob_rows(const zip_reader *z, const part *p, tl_reader **out, tl_error *err)
+static tl_status open_side_rows(const zip_reader *z, const part *p, tl_reader **out, tl_error *err)
 {
-    blob_rows *r = tl_calloc(1, sizeof *r);
+    side_rows *r = tl_calloc(1, sizeof *r);
     if (r == NULL)
         return tl_nomem(err, "read");
-    r->base = (tl_reader){&blob_rows_ops, p->scan->type};
+    r->base = (tl_reader){&side_rows_ops, p->scan->type};
     r->scan = tl_lsm__scan_ref(p->scan);
     r->at = z->first_row_id;
     r->end = z->first_row_id + z->rows;
     tl_status status = tl_lsm__list_add_all(&r->files, &p->files, err);
     if (status != TL_OK) {
-        blob_rows_free(&r->base);
+        side_rows_free(&r->base);
         return status;
     }
     *out = &r->base;
@@ -273,8 +308,8 @@ static tl_status open_part(const zip_reader *z, part *p, tl_error *err)
         columns[i] = whole->columns[p->columns[i]];
     TL_TRY(tl_lsm__scan_create(whole->bucket, columns, p->n_columns, /* pred= */ NULL, &p->scan, err));
     p->scan->batch_rows = whole->batch_rows;
-    if (p->blob_column >= 0)
-        return open_blob_rows(z, p, &p->reader, err);
+    if (p->is_side)
+        return open_side_rows(z, p, &p->reader, err);
     return tl_lsm__file_open(p->scan, p->files.items[0], /* pred= */ NULL, &p->reader, err);
 }
 
@@ -380,7 +415,7 @@ static tl_status open_group(tl_lsm__scan *scan, tl_data_file *const *files, size
     z->scan = tl_lsm__scan_ref(scan);
     z->filters = filters;
     TL_TRY(plan_parts(z, files, n, err));
-    if (z->n_parts == 1 && z->parts[0].blob_column < 0)
+    if (z->n_parts == 1 && !z->parts[0].is_side)
         return tl_lsm__file_open(scan, z->parts[0].files.items[0], pred, out, err);
     for (int32_t i = 0; i < z->n_parts; i++)
         TL_TRY(open_part(z, &z->parts[i], err));

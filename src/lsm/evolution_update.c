@@ -12,6 +12,9 @@ static tl_status check_columns(const tl_lsm_config *config, const tl_row_updates
         const tl_field *field = &row->fields[updates->columns[i]];
         if (field->type->kind == TL_BLOB)
             return tl_error_set(err, TL_E_UNSUPPORTED, "column '%s' is a BLOB: its values cannot be changed, only written with new rows", field->name);
+        if (tl_lsm__place_of(config, field->type) == TL_LSM__IN_VECTOR_FILES)
+            return tl_error_set(err, TL_E_UNSUPPORTED, "column '%s' has files of its own ('vector.file.format'): its values cannot be changed, only written with new rows",
+                                field->name);
         if (config->partition_idx[updates->columns[i]] >= 0)
             return tl_error_set(err, TL_E_INVALID, "column '%s' is a partition column: rows keep their partition", field->name);
     }
@@ -83,7 +86,7 @@ static tl_status write_file(tl_lsm__bucket *bucket, tl_data_file *const *files, 
     tl_lsm__names names = {0};
     TL_CLEANUP(tl_lsm__shape_freep) tl_lsm__shape *shape = NULL; /* outlives the writer */
     TL_CLEANUP(tl_lsm__writer_freep) tl_lsm__writer *writer = NULL;
-    TL_TRY(tl_lsm__shape_create(bucket->config, updates->columns, updates->n_columns, /* format= */ NULL, /* named= */ true, &shape, err));
+    TL_TRY(tl_lsm__shape_create(bucket->config, updates->columns, updates->n_columns, TL_LSM__IN_DATA_FILES, /* named= */ true, &shape, err));
     for (int32_t i = 0; i < updates->n_columns; i++)
         shape->columns[i] = i; /* batches have these columns alone */
     tl_lsm__writer_spec spec = {.bucket = bucket, .names = &names, .shape = shape, .target_bytes = INT64_MAX};

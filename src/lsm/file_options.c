@@ -52,7 +52,7 @@ static tl_status per_level(tl_lsm_config *config, const char *key, int32_t level
     return TL_OK;
 }
 
-static tl_status find_format(const char *name, const tl_format **out, tl_error *err)
+tl_status tl_lsm__find_format(const char *name, const tl_format **out, tl_error *err)
 {
     char lower[16];
     size_t n = 0;
@@ -144,7 +144,7 @@ static tl_status make_options(tl_lsm_config *config, int32_t level, bool changel
         out->compression = option_or(options, "changelog-file.compression", out->compression);
         mode = option_or(options, "changelog-file.stats-mode", mode);
     }
-    TL_TRY(find_format(format, &out->format, err));
+    TL_TRY(tl_lsm__find_format(format, &out->format, err));
     TL_TRY(tl_lsm__check_format(config, out->format, err));
     out->stats_mode = mode;
     out->stats = tl_arena_calloc(&config->layout->arena, (size_t)config->layout->n_file_cols + 1, sizeof(*out->stats));

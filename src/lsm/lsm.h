@@ -75,6 +75,8 @@ typedef struct tl_lsm_config {
     int32_t total_buckets; /* option `bucket` */
     int64_t target_file_bytes;
     int64_t blob_target_bytes; /* blob.target-file-size */
+    int64_t vector_target_bytes; /* vector.target-file-size */
+    char *vector_format; /* vector.file.format: VECTOR columns have side files of that format. NULL: they lie with the others */
     int64_t write_buffer_bytes;
     bool write_buffer_spillable;
     int32_t num_levels;
@@ -145,9 +147,10 @@ typedef struct tl_file_list {
 tl_status tl_file_list_add(tl_file_list *list, const tl_data_file *file, tl_error *err);
 void tl_file_list_deinit(tl_file_list *list);
 
-/** Name of a data file: `compression` is told where the format's files (csv, json) or `with_suffix` (file.suffix.include.compression) ask for
+/** Name of a data file: `mark` stands before the extensions (".vector" or ""), `compression` is told where the format's files (csv, json) or `with_suffix` (file.suffix.include.compression) ask for
     it. tl_free; NULL if out of memory. */
-char *tl_data_file_name(const char *prefix, const char *uuid, int32_t number, const tl_format *format, const char *compression, bool with_suffix);
+char *tl_data_file_name(const char *prefix, const char *uuid, int32_t number, const char *mark, const tl_format *format, const char *compression,
+                        bool with_suffix);
 
 typedef struct tl_commit_message {
     tl_bytes partition;
@@ -280,7 +283,7 @@ void tl_sections_free(tl_section *sections, size_t n);
 /* ---- rows that several files hold (data evolution; also used to plan splits and to prune) ---- */
 
 /** Files by the rows that they hold values of: group g is order[ends[g - 1]] to order[ends[g]), indices into the list given. In a
- * group come data files, all of the same rows, the newest first, then blob files by row. */
+ * group come data files, all of the same rows, the newest first, then side files (of BLOBs, of VECTORs) by row. */
 typedef struct tl_row_groups {
     size_t n;
     size_t *order;

@@ -69,6 +69,8 @@ tl_status tl_lsm__newer_file(tl_lsm_config *config, tl_data_file *const *files, 
 tl_status tl_lsm__refuse_newer(const tl_lsm_config *config, const tl_data_file *newer, tl_error *err);
 /** TL_E_UNSUPPORTED: files of this format cannot hold what the table stores. */
 tl_status tl_lsm__check_format(const tl_lsm_config *config, const tl_format *format, tl_error *err);
+/** By the name that an option gives, in any case. */
+tl_status tl_lsm__find_format(const char *name, const tl_format **out, tl_error *err);
 /** How files of a level are written. */
 typedef struct tl_lsm__file_options {
     struct tl_lsm__file_options *next;
@@ -79,6 +81,7 @@ typedef struct tl_lsm__file_options {
     const char *stats_mode;
     tl_stats_spec *stats; /* per column of the file */
     bool any_stats;
+    bool vectors; /* side files of VECTOR columns, which are called so */
 } tl_lsm__file_options;
 
 /** Borrowed from the config. Thread-safe. TL_E_UNSUPPORTED for formats that are not there. */
@@ -116,9 +119,17 @@ typedef struct tl_lsm__shape {
     tl_lsm__file_options options;
 } tl_lsm__shape;
 
-/** `format` NULL: the table's. `named`: entries tell the columns. */
-tl_status tl_lsm__shape_create(tl_lsm_config *config, const int32_t *columns, int32_t n, const tl_format *format, bool named,
-                               tl_lsm__shape **out, tl_error *err);
+/** What kind of file a column of the table has its values in. */
+typedef enum tl_lsm__place { TL_LSM__IN_DATA_FILES, TL_LSM__IN_BLOB_FILES, TL_LSM__IN_VECTOR_FILES } tl_lsm__place;
+static inline tl_lsm__place tl_lsm__place_of(const tl_lsm_config *config, const tl_type *type)
+{
+    if (type->kind == TL_BLOB)
+        return TL_LSM__IN_BLOB_FILES;
+    return type->kind == TL_VECTOR && config->vector_format != NULL && config->data_evolution ? TL_LSM__IN_VECTOR_FILES : TL_LSM__IN_DATA_FILES;
+}
+/** Columns of files of one kind. `named`: entries tell them. */
+tl_status tl_lsm__shape_create(tl_lsm_config *config, const int32_t *columns, int32_t n, tl_lsm__place place, bool named, tl_lsm__shape **out,
+                               tl_error *err);
 /** Of rewritten files with row tracking: the table's columns, `_ROW_ID`, `_SEQUENCE_NUMBER`, which is NULL where rows change (`changes`). */
 tl_status tl_lsm__shape_of_rewrite(tl_lsm_config *config, bool changes, tl_lsm__shape **out, tl_error *err);
 void tl_lsm__shape_free(tl_lsm__shape *shape);
@@ -299,8 +310,8 @@ void tl_lsm__recent_forget(tl_lsm__recent *recent, const char *name);
 /** A reader of them as the file's would be; takes `rows` over, also when it fails. */
 tl_status tl_lsm__kept_open(tl_lsm__scan *scan, tl_lsm__kept *rows, int32_t level, tl_reader **out, tl_error *err);
 
-/** The table's column that a blob file holds; -1: none of today's. */
-tl_status tl_lsm__blob_column(tl_lsm_config *config, const tl_data_file *file, int32_t *out, tl_error *err);
+/** Set in `held` which of the table's columns a file holds. */
+tl_status tl_lsm__columns_held(tl_lsm_config *config, const tl_data_file *file, bool *held, tl_error *err);
 
 /* ---- evolution_compact.c ---- */
 

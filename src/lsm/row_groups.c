@@ -2,8 +2,8 @@
  * Files of tables with data evolution, by the rows that they hold values of (format reference §11; Java:
  * DataEvolutionSplitRead#mergeRangesAndSort, RangeHelper).
  *
- * The data files of a group have one range of row ids and hold different columns of these rows, or newer values of them; blob files
- * hold one column each, of a part of the rows.
+ * The data files of a group have one range of row ids and hold different columns of these rows, or newer values of them; side files
+ * (of a BLOB column, or of VECTOR columns) hold theirs of a part of the rows.
  */
 #include "lsm/lsm_private.h"
 
@@ -13,7 +13,7 @@ typedef struct placed {
     const tl_data_file *file;
     size_t index; /* in the caller's list: the order of files that nothing else puts in order */
     size_t group;
-    bool is_blob;
+    bool is_side;
 } placed;
 
 static int compare_long(int64_t a, int64_t b)
@@ -29,13 +29,13 @@ static int by_range(const void *a, const void *b)
     return c != 0 ? c : compare_long((int64_t)x->index, (int64_t)y->index);
 }
 
-/* Data files with the newest first, then blob files by row, again the newest first. */
+/* Data files with the newest first, then side files by row, again the newest first. */
 static int by_place(const void *a, const void *b)
 {
     const placed *x = a, *y = b;
     int c = compare_long((int64_t)x->group, (int64_t)y->group);
-    c = c != 0 ? c : x->is_blob - y->is_blob;
-    if (c == 0 && x->is_blob)
+    c = c != 0 ? c : x->is_side - y->is_side;
+    if (c == 0 && x->is_side)
         c = compare_long(x->file->first_row_id, y->file->first_row_id);
     c = c != 0 ? c : compare_long(y->file->max_seq, x->file->max_seq);
     return c != 0 ? c : compare_long((int64_t)x->index, (int64_t)y->index);
@@ -48,7 +48,7 @@ static tl_status place(const tl_data_file *file, size_t i, placed *out, tl_error
     if (file->first_row_id < 0 || file->rows < 0 || file->first_row_id > INT64_MAX - file->rows)
         return tl_error_set(err, TL_E_CORRUPT, "data file '%s': _FIRST_ROW_ID %lld with %lld rows", file->name, (long long)file->first_row_id,
                             (long long)file->rows);
-    *out = (placed){.file = file, .index = i, .is_blob = tl_data_file_is_blob(file)};
+    *out = (placed){.file = file, .index = i, .is_side = tl_data_file_is_side(file)};
     return TL_OK;
 }
 
@@ -68,7 +68,7 @@ static size_t number_groups(placed *files, size_t n)
 
 static tl_status check_ranges(const placed *files, size_t n, tl_error *err)
 {
-    for (size_t i = 1; i < n && !files[i].is_blob; i++) {
+    for (size_t i = 1; i < n && !files[i].is_side; i++) {
         const tl_data_file *a = files[i - 1].file, *b = files[i].file;
         if (files[i - 1].group == files[i].group && (a->first_row_id != b->first_row_id || a->rows != b->rows))
             return tl_error_set(err, TL_E_CORRUPT, "data files '%s' (row ids %lld to %lld) and '%s' (%lld to %lld) overlap, and are not of the same rows",

@@ -33,15 +33,24 @@ static tl_status let_last_be_null(tl_lsm__shape *shape, tl_error *err)
     return status;
 }
 
-static tl_status fill(tl_lsm__shape *shape, tl_lsm_config *config, const int32_t *columns, const tl_format *format, bool null_seq, tl_error *err)
+static tl_status choose_format(tl_lsm__shape *shape, const tl_lsm_config *config, tl_lsm__place place, tl_error *err)
+{
+    if (place == TL_LSM__IN_BLOB_FILES)
+        shape->options.format = &tl_format_blob;
+    if (place != TL_LSM__IN_VECTOR_FILES)
+        return TL_OK;
+    shape->options.vectors = true;
+    return tl_error_wrap(err, tl_lsm__find_format(config->vector_format, &shape->options.format, err), "option 'vector.file.format'");
+}
+
+static tl_status fill(tl_lsm__shape *shape, tl_lsm_config *config, const int32_t *columns, tl_lsm__place place, bool null_seq, tl_error *err)
 {
     const tl_lsm__file_options *usual = NULL;
     TL_TRY(tl_lsm__file_options_of(config, /* level= */ 0, /* changelog= */ false, &usual, err));
     shape->options = *usual;
     shape->options.next = NULL;
     shape->options.stats = tl_calloc((size_t)shape->n + 1, sizeof(*shape->options.stats));
-    if (format != NULL)
-        shape->options.format = format;
+    TL_TRY(choose_format(shape, config, place, err));
     shape->columns = tl_memdup(columns, (size_t)shape->n * sizeof(*columns));
     shape->field_ids = tl_calloc((size_t)shape->n + 1, sizeof(*shape->field_ids));
     if (shape->options.stats == NULL || shape->columns == NULL || shape->field_ids == NULL)
@@ -54,14 +63,14 @@ static tl_status fill(tl_lsm__shape *shape, tl_lsm_config *config, const int32_t
     return tl_lsm__make_stats(config, shape->file_type, /* first_value= */ 0, &shape->options, err);
 }
 
-static tl_status create(tl_lsm_config *config, const int32_t *columns, int32_t n, const tl_format *format, bool named, bool null_seq,
+static tl_status create(tl_lsm_config *config, const int32_t *columns, int32_t n, tl_lsm__place place, bool named, bool null_seq,
                         tl_lsm__shape **out, tl_error *err)
 {
     tl_lsm__shape *shape = tl_calloc(1, sizeof *shape);
     if (shape == NULL)
         return tl_nomem(err, "columns of data files");
     shape->n = n;
-    tl_status status = fill(shape, config, columns, format, null_seq, err);
+    tl_status status = fill(shape, config, columns, place, null_seq, err);
     if (status == TL_OK && named)
         status = name_columns(shape, err);
     if (status != TL_OK) {
@@ -72,10 +81,10 @@ static tl_status create(tl_lsm_config *config, const int32_t *columns, int32_t n
     return TL_OK;
 }
 
-tl_status tl_lsm__shape_create(tl_lsm_config *config, const int32_t *columns, int32_t n, const tl_format *format, bool named,
-                               tl_lsm__shape **out, tl_error *err)
+tl_status tl_lsm__shape_create(tl_lsm_config *config, const int32_t *columns, int32_t n, tl_lsm__place place, bool named, tl_lsm__shape **out,
+                               tl_error *err)
 {
-    return create(config, columns, n, format, named, /* null_seq= */ false, out, err);
+    return create(config, columns, n, place, named, /* null_seq= */ false, out, err);
 }
 
 tl_status tl_lsm__shape_of_rewrite(tl_lsm_config *config, bool changes, tl_lsm__shape **out, tl_error *err)
@@ -86,7 +95,7 @@ tl_status tl_lsm__shape_of_rewrite(tl_lsm_config *config, bool changes, tl_lsm__
         return tl_nomem(err, "columns of data files");
     for (int32_t i = 0; i < n; i++)
         columns[i] = i;
-    return create(config, columns, n, /* format= */ NULL, /* named= */ true, changes, out, err);
+    return create(config, columns, n, TL_LSM__IN_DATA_FILES, /* named= */ true, changes, out, err);
 }
 
 void tl_lsm__shape_free(tl_lsm__shape *shape)

@@ -109,6 +109,11 @@ bool tl_data_file_is_blob(const tl_data_file *file)
     return n > m && strcmp(file->name + n - m, extension) == 0;
 }
 
+bool tl_data_file_is_side(const tl_data_file *file)
+{
+    return tl_data_file_is_blob(file) || strstr(file->name, ".vector.") != NULL; /* Java: VectorType#isVectorStoreFile */
+}
+
 bool tl_data_file_holds(const tl_data_file *file, const char *name, int32_t *hint)
 {
     if (name == NULL || file->n_write_cols < 0)

@@ -196,6 +196,9 @@ tl_data_file *tl_data_file_ref(const tl_data_file *file);
 void tl_data_file_unref(tl_data_file *file);
 /** A file of the values of one BLOB column (§9.4). */
 bool tl_data_file_is_blob(const tl_data_file *file);
+/** A side file: of the values of a BLOB column, or of VECTOR columns in a format of their own (`….vector.…`), for rows of the data file that
+ * has the other columns. */
+bool tl_data_file_is_side(const tl_data_file *file);
 /** Whether a file holds the column that its schema calls `name` (NULL: it has none). *hint, 0 at first, is where to look first: files
  * name their columns mostly in the order of the table. */
 bool tl_data_file_holds(const tl_data_file *file, const char *name, int32_t *hint);

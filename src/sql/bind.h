@@ -91,6 +91,8 @@ tl_status tl_bind__simple_type(tl_binder *b, tl_type_kind kind, bool nullable, i
 tl_status tl_bind__ast_type(tl_binder *b, const tl_ast *ast, const tl_type **out);
 tl_status tl_bind__nullable(tl_binder *b, const tl_type *type, bool nullable, const tl_type **out);
 tl_status tl_bind__row_type(tl_binder *b, const char *const *names, const tl_type *const *types, int32_t n, const tl_type **out);
+/** The ARRAY of a VECTOR's elements. */
+tl_status tl_bind__array_of(tl_binder *b, const tl_type *vector, const tl_type **out);
 /** The type that both fit into (CASE, UNION, IN, …); NULL in *out if there is none. */
 tl_status tl_bind__common_type(tl_binder *b, const tl_type *a, const tl_type *c, const tl_type **out);
 /** The same for comparisons, COALESCE, GREATEST and LEAST: FLOAT and DOUBLE are DOUBLE, where else the first wins. */

@@ -943,6 +943,13 @@ tl_status tl_bind__function(tl_binder *b, const char *name, tl_expr **given, int
     const tl_type **to = tl_arena_calloc(b->arena, (size_t)n + 1, sizeof *to);
     BIND_ALLOC(b, args);
     BIND_ALLOC(b, to);
+    for (int32_t i = 0; i < n; i++) { /* functions know arrays: what they make of a VECTOR has another length */
+        const tl_type *array = given[i]->type;
+        if (array->kind == TL_VECTOR)
+            TL_TRY(tl_bind__array_of(b, array, &array));
+        TL_TRY(tl_bind__coerce(b, given[i], array, &args[i]));
+    }
+    given = args;
     const tl_sql_function *fn = NULL;
     bool known = false;
     while ((fn = tl_fn_find(name, fn)) != NULL) {
@@ -955,9 +962,8 @@ tl_status tl_bind__function(tl_binder *b, const char *name, tl_expr **given, int
     if (fn == NULL)
         return no_such_function(b, name, given, n, known, at);
     for (int32_t i = 0; i < n; i++) {
-        args[i] = given[i];
         if (to[i] != NULL)
-            TL_TRY(tl_bind__coerce(b, given[i], to[i], &args[i]));
+            TL_TRY(tl_bind__coerce(b, args[i], to[i], &args[i]));
     }
     TL_TRY(unify_arguments(b, fn, args, n, at));
     return make_call(b, fn, args, n, at, out);

@@ -543,7 +543,7 @@ static tl_status bind_unnest(tl_binder *b, const tl_ast *ast, tl_join_kind join,
     tl_expr *array;
     TL_TRY(bind_with_scope(b, left_scope, ast->kid[0], NULL, &array));
     const tl_type *t = array->type;
-    if (t->kind != TL_ARRAY && t->kind != TL_MAP && t->kind != TL_MULTISET)
+    if (t->kind != TL_ARRAY && t->kind != TL_VECTOR && t->kind != TL_MAP && t->kind != TL_MULTISET)
         return BIND_ERROR(b, ast, "UNNEST needs an ARRAY, MAP or MULTISET, not %s", tl_bind__type_text(b, t));
     bool ordinality = (ast->flags & AST_F_ORDINALITY) != 0;
     int32_t n_left = left->type->n_fields, column, n;

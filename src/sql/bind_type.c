@@ -126,6 +126,7 @@ const char *tl_bind__family(const tl_type *type)
     case TL_TIMESTAMP_LTZ:
         return "TIMESTAMP";
     case TL_ARRAY:
+    case TL_VECTOR:
         return "ARRAY";
     case TL_MAP:
         return "MAP";
@@ -226,6 +227,19 @@ static tl_status ast_row_type(tl_binder *b, const tl_ast *ast, bool nullable, co
     return tl_sql__own_type(b->stmt, *out, b->err);
 }
 
+/* VECTOR<element, length>: not Flink's, which has vectors by options of CREATE TABLE alone. */
+static tl_status ast_vector_type(tl_binder *b, const tl_ast *ast, bool nullable, const tl_type **out)
+{
+    const tl_type *element;
+    int32_t length = 0;
+    if (strcasecmp(ast->text, "VECTOR") != 0)
+        return BIND_ERROR(b, ast, "unknown type '%s'", ast->text);
+    TL_TRY(tl_bind__ast_type(b, tl_ast_first(ast->kid[1]), &element));
+    TL_TRY(number_arg(b, tl_ast_first(ast->kid[0]), &length));
+    TL_TRY(tl_error_wrap(b->err, tl_type_create_vector(nullable, length, element, out, b->err), "line %d:%d", (int)ast->line, (int)ast->position));
+    return tl_sql__own_type(b->stmt, *out, b->err);
+}
+
 tl_status tl_bind__ast_type(tl_binder *b, const tl_ast *ast, const tl_type **out)
 {
     bool nullable = (ast->flags & AST_F_NOT_NULL) == 0;
@@ -236,6 +250,8 @@ tl_status tl_bind__ast_type(tl_binder *b, const tl_ast *ast, const tl_type **out
         return BIND_ERROR(b, ast, "columns of an INTERVAL type cannot be stored or cast to");
     if (strcmp(ast->text, "ROW") == 0)
         return ast_row_type(b, ast, nullable, out);
+    if (ast->kid[0] != NULL)
+        return ast_vector_type(b, ast, nullable, out);
     const tl_type *parts[2] = {NULL, NULL};
     int n = 0;
     for (const tl_ast *kid = tl_ast_first(kids); kid != NULL && n < 2; kid = kid->next)
@@ -364,10 +380,22 @@ static tl_status common_time(tl_binder *b, const tl_type *x, const tl_type *y, b
     return tl_bind__simple_type(b, kind, nullable, precision, 0, out);
 }
 
+tl_status tl_bind__array_of(tl_binder *b, const tl_type *vector, const tl_type **out)
+{
+    TL_TRY(tl_type_array_of_vector(vector, out, b->err));
+    return tl_sql__own_type(b->stmt, *out, b->err);
+}
+
 tl_status tl_bind__common_type(tl_binder *b, const tl_type *x, const tl_type *y, const tl_type **out)
 {
     bool nullable = x->nullable || y->nullable;
     *out = NULL;
+    if (x->kind == TL_VECTOR && tl_type_equal(x, y, /* with_nullable= */ false))
+        return tl_bind__nullable(b, x, nullable, out);
+    if (x->kind == TL_VECTOR)
+        TL_TRY(tl_bind__array_of(b, x, &x));
+    if (y->kind == TL_VECTOR)
+        TL_TRY(tl_bind__array_of(b, y, &y));
     if (tl_sql__is_null_type(x) || tl_sql__is_null_type(y))
         return tl_bind__nullable(b, tl_sql__is_null_type(x) ? y : x, true, out);
     if (tl_sql__is_interval(x) || tl_sql__is_interval(y)) {
@@ -401,9 +429,17 @@ tl_status tl_bind__wider_type(tl_binder *b, const tl_type *x, const tl_type *y, 
 
 /* ---- casts ---- */
 
+/* A VECTOR is an ARRAY that promises a length, which is checked where one is made of the other. */
+static tl_type_kind nested_kind(const tl_type *type)
+{
+    return type->kind == TL_VECTOR ? TL_ARRAY : type->kind;
+}
+
 static bool can_cast_nested(const tl_type *from, const tl_type *to, bool (*can)(const tl_type *, const tl_type *))
 {
-    if (from->kind != to->kind || from->n_fields != to->n_fields)
+    if (nested_kind(from) != nested_kind(to) || from->n_fields != to->n_fields)
+        return false;
+    if (from->kind == TL_VECTOR && to->kind == TL_VECTOR && from->length != to->length)
         return false;
     for (int32_t i = 0; i < from->n_fields; i++)
         if (!can(from->fields[i].type, to->fields[i].type))

@@ -42,6 +42,8 @@ static tl_status cast_nested(const tl_column *from, const tl_type *to, const tl_
         if (copy->validity == NULL)
             status = tl_nomem(err, "cast");
     }
+    if (status == TL_OK)
+        status = tl_vectors_check(copy, err);
     if (status != TL_OK) {
         tl_column_unref(copy);
         return status;
@@ -98,6 +100,8 @@ static tl_status refuse_not_finite(const tl_column *from, tl_error *err)
 /** Casts that change only the name of the type. */
 static bool keeps_values(const tl_type *from, const tl_type *to)
 {
+    if (from->kind == TL_VECTOR && to->kind == TL_ARRAY)
+        return tl_type_equal(from->fields[0].type, to->fields[0].type, /* with_nullable= */ false);
     if (tl_sql__is_interval(from) || tl_sql__is_interval(to) || from->n_fields > 0)
         return tl_type_equal(from, to, /* with_nullable= */ false);
     if (tl_type_equal(from, to, /* with_nullable= */ false))

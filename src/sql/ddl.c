@@ -429,17 +429,36 @@ static tl_status store_definitions(tl_binder *b, const tl_definition *d, const t
     return tl_sql__watermark_options(b, d->options, d->watermark_column, d->watermark, shape->type->fields[column].type);
 }
 
-/* Whether the option 'blob-field' names a column. SQL has no type for blobs: they are declared as BYTES, as in Flink. */
-static bool is_blob_field(const tl_definition *d, const char *name)
+/* Whether an option names a column, among others. SQL has no type for blobs: they are declared as BYTES, as in Flink; nor has Flink's for vectors. */
+static bool is_named(const tl_definition *d, const char *option, const char *name)
 {
-    return tl_list_has(tl_options_get(d->options, "blob-field"), name);
+    return tl_list_has(tl_options_get(d->options, option), name);
+}
+
+/* An ARRAY of the option 'vector-field' is a VECTOR of the length that 'field.NAME.vector-dim' tells (Java: LogicalTypeConversion#toVectorType). */
+static tl_status vector_type(tl_binder *b, const tl_definition *d, const tl_sql_column *c, const tl_ast *ast, const tl_type **out)
+{
+    const char *key = tl_arena_strf(b->arena, "field.%s.vector-dim", c->name);
+    BIND_ALLOC(b, key);
+    const char *text = tl_options_get(d->options, key);
+    int64_t length = 0;
+    if (c->type->kind != TL_ARRAY)
+        return BIND_ERROR(b, ast, "column '%s' of 'vector-field' is %s: only an ARRAY becomes a VECTOR", c->name, tl_bind__type_text(b, c->type));
+    if (text == NULL)
+        return BIND_ERROR(b, ast, "When setting 'vector-field', you must also set '%s', the number of elements of a vector", key);
+    if (tl_parse_int(text, 1, TL_LENGTH_MAX, &length, /* err= */ NULL) != TL_OK)
+        return BIND_ERROR(b, ast, "option '%s': expected the number of elements of a vector, not '%s'", key, text);
+    TL_TRY(tl_type_create_vector(/* nullable= */ true, (int32_t)length, c->type->fields[0].type, out, b->err));
+    return tl_sql__own_type(b->stmt, *out, b->err);
 }
 
 /* Type of a stored column of a lake table (Java: FlinkCatalog#fromCatalogTable of its Flink module). */
 static tl_status stored_type(tl_binder *b, const tl_definition *d, const tl_sql_column *c, const tl_ast *ast, const tl_type **out)
 {
     *out = c->type;
-    if (!is_blob_field(d, c->name) || c->type->kind == TL_BLOB)
+    if (is_named(d, "vector-field", c->name) && c->type->kind != TL_VECTOR)
+        return vector_type(b, d, c, ast, out);
+    if (!is_named(d, "blob-field", c->name) || c->type->kind == TL_BLOB)
         return TL_OK;
     if (tl_options_get(d->options, "data-evolution.enabled") == NULL)
         return BIND_ERROR(b, ast, "When setting 'blob-field', you must also set 'data-evolution.enabled'");

@@ -172,6 +172,7 @@ static tl_status append_value(tl_buf *buf, const tl_column *col, int64_t i)
     case TL_TIMESTAMP_LTZ:
         return append_timestamp(buf, col, i);
     case TL_ARRAY:
+    case TL_VECTOR:
         return append_list(buf, col, i);
     case TL_MAP:
     case TL_MULTISET:

@@ -128,6 +128,7 @@ base_type(A) ::= ID(T) type_args(N) WITH TIME ZONE.
 base_type(A) ::= ARRAY(T) LT type(E) GT. { A = NODE(AST_TYPE, T, .text = "ARRAY", .kid = {NULL, LIST(E)}); }
 base_type(A) ::= MULTISET(T) LT type(E) GT. { A = NODE(AST_TYPE, T, .text = "MULTISET", .kid = {NULL, LIST(E)}); }
 base_type(A) ::= MAP(T) LT type(K) COMMA type(V) GT. { A = NODE(AST_TYPE, T, .text = "MAP", .kid = {NULL, APPEND(LIST(K), V)}); }
+base_type(A) ::= ID(T) LT type(E) COMMA number(N) GT. { A = NODE(AST_TYPE, T, .text = T.text, .kid = {LIST(N), LIST(E)}); }
 base_type(A) ::= ROW(T) LT type_fields(F) GT. { A = NODE(AST_TYPE, T, .text = "ROW", .kid = {NULL, F}); }
 base_type(A) ::= ROW(T) LP type_fields(F) RP. { A = NODE(AST_TYPE, T, .text = "ROW", .kid = {NULL, F}); }
 base_type(A) ::= ROW(T) NE. { A = NODE(AST_TYPE, T, .text = "ROW"); }

@@ -40,7 +40,7 @@ static tl_status put_name(tl_buf *out, const tl_ast *name)
 static tl_status put_type(tl_buf *out, const tl_ast *type)
 {
     TL_TRY(put(out, type->text));
-    if (type->kid[0] != NULL) {
+    if (type->kid[0] != NULL && type->kid[1] == NULL) {
         TL_TRY(put(out, "("));
         TL_TRY(put_list(out, type->kid[0], ", "));
         TL_TRY(put(out, ")"));
@@ -55,6 +55,10 @@ static tl_status put_type(tl_buf *out, const tl_ast *type)
             TL_TRY(put_type(out, t->kind == AST_TYPE_FIELD ? t->kid[0] : t));
             if (t->next != NULL)
                 TL_TRY(put(out, ", "));
+        }
+        if (type->kid[0] != NULL) { /* VECTOR<FLOAT, 3> */
+            TL_TRY(put(out, ", "));
+            TL_TRY(put_list(out, type->kid[0], ", "));
         }
         TL_TRY(put(out, ">"));
     }

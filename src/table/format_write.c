@@ -37,7 +37,7 @@ static char *next_name(tl_format_writer *w)
 {
     const tl_lsm_config *config = w->table->config;
     const tl_folder *f = w->table->folder;
-    return tl_data_file_name(config->data_prefix, w->uuid, w->next++, f->format, f->compression, config->suffix_compression);
+    return tl_data_file_name(config->data_prefix, w->uuid, w->next++, "", f->format, f->compression, config->suffix_compression);
 }
 
 /* ---- one partition's files ---- */

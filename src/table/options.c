@@ -314,9 +314,9 @@ static const tl_option_def options[] = {
     {"visibility-callback.enabled", "boolean", "false", N, "Wait after a commit until rows are visible.", false, NULL},
     {"visibility-callback.timeout", "duration", "30 min", N, "Longest such wait.", false, NULL},
     {"visibility-callback.check-interval", "duration", "10 s", N, "How often visibility is looked at.", false, NULL},
-    {"vector.file.format", "string", NULL, R, "Format of vector files.", false, NULL},
-    {"vector-field", "string", NULL, R, "Columns that are vectors.", false, NULL},
-    {"vector.target-file-size", "memory size", NULL, N, "Size at which a new vector file is begun.", false, NULL},
+    {"vector.file.format", "string", NULL, E, "VECTOR columns have files of their own, of this format (`avro`, `json`); needs data evolution (docs/vectors.md).", false, NULL},
+    {"vector-field", "string", NULL, E, "ARRAY columns that CREATE TABLE makes vectors, comma-separated; of the length `field.NAME.vector-dim`.", false, NULL},
+    {"vector.target-file-size", "memory size", NULL, E, "Size at which a new file of VECTOR columns is begun; ten times `target-file-size` if unset.", false, NULL},
     {"pk-clustering-override", "boolean", "false", E, "Files above level 0 of a primary-key table are sorted by 'clustering.columns' instead of the key; needs deletion vectors.", true, NULL},
 };
 
@@ -397,7 +397,6 @@ static const struct {
 } features[] = {
     {"data-evolution.", "data evolution"},
     {"blob", "blobs"},
-    {"vector", "vectors"},
     {"commit.callbacks", "commit callbacks"},
     {"tag.callbacks", "tag callbacks"},
     {"query-auth.", "query authorisation"},

@@ -392,7 +392,7 @@ tl_status tl_pruner_group_values(tl_pruner *p, tl_data_file *const *files, size_
 {
     int32_t n = p->table->schema->row_type->n_fields;
     *keep = true;
-    if (p->scan->predicate == NULL || tl_data_file_is_blob(files[0]))
+    if (p->scan->predicate == NULL || tl_data_file_is_side(files[0]))
         return TL_OK;
     TL_CLEANUP(tl_freep) tl_col_bounds *cols = tl_calloc((size_t)n, sizeof *cols);
     TL_CLEANUP(tl_freep) bool *known = tl_calloc((size_t)n, sizeof *known);
@@ -400,9 +400,9 @@ tl_status tl_pruner_group_values(tl_pruner *p, tl_data_file *const *files, size_
     if (cols == NULL || known == NULL || decoded == NULL)
         return tl_nomem(err, "statistics");
     for (int32_t c = 0; c < n; c++)
-        cols[c].null_count = -1; /* of a column in no file, too: it may be in a blob file */
+        cols[c].null_count = -1; /* of a column in no file, too: it may be in a side file */
     tl_status status = TL_OK;
-    for (size_t i = 0; status == TL_OK && i < n_files && !tl_data_file_is_blob(files[i]); i++)
+    for (size_t i = 0; status == TL_OK && i < n_files && !tl_data_file_is_side(files[i]); i++)
         status = newest_bounds(p, files[i], known, &decoded[i], cols, err);
     if (status == TL_OK)
         *keep = tl_predicate_may_match(p->scan->predicate, cols, files[0]->rows);

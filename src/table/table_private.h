@@ -150,6 +150,9 @@ tl_status tl_table__option_int(const tl_options *opts, const char *key, int64_t 
 
 /** Everything that the reference's SchemaValidation refuses, in its words. */
 tl_status tl_table__validate(const tl_table_schema *schema, tl_error *err);
+/** Whether the formats of a table's files hold its columns; whether its options for VECTOR columns fit them (validate_formats.c). */
+tl_status tl_table__validate_formats(const tl_table_schema *schema, tl_error *err);
+tl_status tl_table__validate_vectors(const tl_table_schema *schema, bool evolution, tl_error *err);
 /** TL_E_UNSUPPORTED: formats that new tables cannot have (tables of others that have them may be opened). */
 tl_status tl_table__check_formats(const tl_table_schema *schema, tl_error *err);
 /** Sets scan.mode as the scan options imply (Java: CoreOptions.setDefaultValues). */

@@ -59,7 +59,7 @@ static tl_status update_bucket(update *u, const tl_entries *live, size_t from, s
     for (size_t g = 0, at = 0; g < groups.n && status == TL_OK; at = groups.ends[g++]) {
         const tl_data_file *first = sorted[at];
         size_t low = lower_bound(u->rows, first->first_row_id), high = lower_bound(u->rows, first->first_row_id + first->rows);
-        if (low == high || tl_data_file_is_blob(first))
+        if (low == high || tl_data_file_is_side(first))
             continue;
         status = tl_evolution_update(u->table->config, partition, msg->bucket, sorted + at, groups.ends[g] - at, u->rows, low, high, msg, err);
         u->done += high - low;

@@ -1,6 +1,6 @@
 /*
  * Batches as Arrow arrays. Buffers are shared where the layouts agree; BOOLEAN, small decimals and TIMESTAMP(7..9) are
- * converted.
+ * converted. A VECTOR is a list of fixed size, in which a NULL takes the place of a value: there its elements are copied.
  */
 #include "types/arrow_private.h"
 #include "types/number.h"
@@ -178,6 +178,35 @@ static tl_status export_entries(node_block *block, const tl_column *map, struct 
     return export_column(block, map->children[1], entries->children[1], err);
 }
 
+/* Elements of a VECTOR column, as many for each NULL as for a value. */
+static tl_status pad_vectors(const tl_column *col, tl_column **out, tl_error *err)
+{
+    const tl_column *elements = col->children[0];
+    int64_t total = col->length * col->type->length;
+    size_t width = (size_t)tl_phys_width(elements->phys), bytes = width * (size_t)col->type->length;
+    TL_CLEANUP(tl_column_unrefp) tl_column *padded = NULL;
+    if (total > INT32_MAX)
+        return tl_error_set(err, TL_E_LIMIT, "%lld rows of VECTORs of %d elements are too much for one Arrow array", (long long)col->length, col->type->length);
+    TL_TRY(tl_column_alloc(elements->type, total, &padded, err));
+    for (int64_t i = 0; i < col->length; i++) {
+        if (!tl_col_is_null(col, i))
+            memcpy((uint8_t *)padded->values + (size_t)i * bytes, (const uint8_t *)elements->values + (size_t)col->offsets[i] * width, bytes);
+    }
+    *out = TL_STEAL(padded);
+    return TL_OK;
+}
+
+static tl_status export_vectors(node_block *block, const tl_column *col, struct ArrowArray *out, tl_error *err)
+{
+    TL_CLEANUP(tl_column_unrefp) tl_column *elements = NULL;
+    TL_TRY(tl_vectors_check(col, err));
+    if (col->null_count > 0)
+        TL_TRY(pad_vectors(col, &elements, err));
+    else
+        TL_TRY(tl_column_slice(col->children[0], col->offsets[0], col->offsets[col->length] - col->offsets[0], &elements, err));
+    return export_column(block, elements, out->children[0], err);
+}
+
 static tl_status export_content(node_block *block, const tl_column *col, struct ArrowArray *out, tl_error *err)
 {
     static const uint8_t nothing[1];
@@ -190,6 +219,8 @@ static tl_status export_content(node_block *block, const tl_column *col, struct 
         return TL_OK;
     case TL_PHYS_LIST:
     case TL_PHYS_MAP:
+        if (col->type->kind == TL_VECTOR)
+            return export_vectors(block, col, out, err);
         own->buffers[1] = col->offsets;
         out->n_buffers = 2;
         return col->phys == TL_PHYS_MAP ? export_entries(block, col, out->children[0], err)

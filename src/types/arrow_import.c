@@ -202,7 +202,7 @@ static tl_status import_lists(const tl_arrow_source *s, tl_column *col, tl_error
     TL_TRY(e.filled_nulls ? drop_elements(s, col, &e, err) : tl_arrow__make_offsets(s, col, false, err));
     for (int32_t c = 0; c < col->n_children; c++)
         TL_TRY(required(col->children[c], NULL, err));
-    return TL_OK;
+    return tl_vectors_check(col, err);
 }
 
 static int64_t find_child(const struct ArrowSchema *schema, const char *name)
@@ -297,7 +297,7 @@ static tl_arrow_import_fn pick_import(tl_arrow_kind kind, const tl_type *type)
     case TL_ARROW_LIST:
     case TL_ARROW_LARGE_LIST:
     case TL_ARROW_FIXED_LIST:
-        return type->kind == TL_ARRAY ? import_lists : NULL;
+        return type->kind == TL_ARRAY || type->kind == TL_VECTOR ? import_lists : NULL;
     case TL_ARROW_MAP:
         return type->kind == TL_MAP || type->kind == TL_MULTISET ? import_lists : NULL;
     case TL_ARROW_STRUCT:

@@ -46,6 +46,8 @@ static void format_of(const tl_type *type, char *out, size_t size)
                  : type->precision <= 6 ? 'u'
                                         : 'n',
                  type->kind == TL_TIMESTAMP_LTZ ? "UTC" : "");
+    else if (type->kind == TL_VECTOR)
+        snprintf(out, size, "+w:%d", type->length);
     else
         snprintf(out, size, "%s", fixed[type->kind]);
 }
@@ -330,6 +332,7 @@ static tl_status import_map(const struct ArrowSchema *schema, bool nullable, int
     return tl_type_create_map(nullable, key, value, out, err);
 }
 
+/* A list of fixed length, too: few of the formats of a table's files take a VECTOR, so it is up to whoever makes the table. */
 static tl_status import_list(const struct ArrowSchema *schema, bool nullable, int depth, const tl_type **out, tl_error *err)
 {
     TL_CLEANUP(tl_type_unrefp) const tl_type *element = NULL;

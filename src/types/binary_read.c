@@ -124,6 +124,18 @@ static tl_status read_variant(container *in, tl_builder *builder)
     return no_memory(in, tl_builder_end(builder));
 }
 
+/* Elements without anything between them, and not one of them NULL. */
+static tl_status read_vector(container *in, const tl_type *type, tl_builder *builder)
+{
+    const tl_type *element = type->fields[0].type;
+    size_t width = binary_slot_width(binary_slot_of(element)), n = (size_t)type->length, have = in->bytes.len;
+    if (have < 4 || tl_read_le32(in->bytes.data) != n || (have - 4) / width < n)
+        return tl_error_set(in->err, TL_E_CORRUPT, "binary row: vector of %zu elements in %zu bytes", n, have);
+    for (size_t k = 0; k < n; k++)
+        TL_TRY(read_fixed(in, in->bytes.data + 4 + k * width, element, tl_builder_child(builder, 0)));
+    return no_memory(in, tl_builder_end(builder));
+}
+
 static tl_status read_map(container *in, const tl_type *type, tl_builder *builder)
 {
     size_t keys_bytes = in->bytes.len >= 4 ? tl_read_le32(in->bytes.data) : 0;
@@ -162,6 +174,8 @@ static tl_status read_nested(container *in, uint64_t slot, const tl_type *type, 
     case TL_ARRAY:
         TL_TRY(read_array(&inner, type->fields[0].type, tl_builder_child(builder, 0), &count));
         return no_memory(in, tl_builder_end(builder));
+    case TL_VECTOR:
+        return read_vector(&inner, type, builder);
     case TL_MAP:
     case TL_MULTISET:
         return read_map(&inner, type, builder);

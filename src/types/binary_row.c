@@ -8,12 +8,13 @@
  *   array  0      int32 count; 4: null bits in 32-bit words; then elements of 1, 2, 4 or 8 bytes, together padded to 8;
  *                 then the variable part, offsets counted from the array's start
  *   map    0      int32 bytes of the key array; key array; value array
+ *   vector 0      int32 count; elements of 1, 2, 4 or 8 bytes, together padded to 8
  *
  * Slot of a value in the variable part: offset << 32 | length; strings and bytes of up to 7 bytes stand in the slot itself,
  * with 0x80 | length in its last byte. DECIMAL(p > 18) always takes 16 variable bytes, TIMESTAMP(p > 3) 8, in a row even
  * when NULL (in an array not): the reference's row writer reserves them, and bucket hashes depend on it.
  *
- * Source: Java BinaryRow, BinaryRowWriter, BinaryArrayWriter, BinaryMap; format reference §6.
+ * Source: Java BinaryRow, BinaryRowWriter, BinaryArrayWriter, BinaryMap, BinaryVector; format reference §6.
  */
 #include "types/binary_row.h"
 
@@ -95,6 +96,16 @@ static tl_status append_map(tl_buf *buf, const tl_column *col, int64_t from, int
     return append_array(buf, col->children[1], from, count, depth);
 }
 
+static tl_status append_vector(tl_buf *buf, const tl_column *elements, int64_t from, int64_t count)
+{
+    size_t width = (size_t)tl_phys_width(elements->phys), bytes = (size_t)count * width;
+    uint8_t head[4];
+    tl_write_le32(head, (uint32_t)count);
+    TL_TRY(tl_buf_append(buf, head, sizeof head));
+    TL_TRY(tl_buf_append(buf, (const uint8_t *)elements->values + (size_t)from * width, bytes));
+    return append_zeros(buf, binary_round8(bytes) - bytes);
+}
+
 static tl_status append_variant(tl_buf *buf, const tl_column *col, int64_t i)
 {
     tl_bytes_view value = tl_col_bytes(col->children[0], i), metadata = tl_col_bytes(col->children[1], i);
@@ -109,6 +120,8 @@ static tl_status append_nested(tl_buf *buf, const tl_column *col, int64_t i, int
 {
     if (depth >= BINARY_DEPTH_MAX)
         return TL_E_LIMIT;
+    if (col->type->kind == TL_VECTOR)
+        return append_vector(buf, col->children[0], col->offsets[i], col->offsets[i + 1] - col->offsets[i]);
     if (col->phys == TL_PHYS_LIST)
         return append_array(buf, col->children[0], col->offsets[i], col->offsets[i + 1] - col->offsets[i], depth + 1);
     if (col->phys == TL_PHYS_MAP)

@@ -113,6 +113,8 @@ tl_status tl_builder_error(const tl_builder *builder, tl_status status, tl_error
     case TL_E_LIMIT:
         return tl_column__too_large(builder->type, err);
     case TL_E_INVALID:
+        if (builder->type->kind == TL_VECTOR)
+            return tl_error_set(err, status, "a VECTOR has exactly %d elements, none of them NULL", builder->type->length);
         return tl_error_set(err, status, "value beyond the range of its column's type");
     default:
         return tl_error_set(err, status, "a value was appended to a column of another type");
@@ -278,6 +280,13 @@ tl_status tl_builder_bytes(tl_builder *b, const void *data, size_t bytes)
     return TL_OK;
 }
 
+/* The elements since the last value: as many as the type says. A NULL is in no vector, so a single one is in this. */
+static bool is_whole_vector(const tl_builder *b)
+{
+    const tl_builder *elements = b->children[0];
+    return elements->length - b->offsets[b->length] == b->type->length && elements->null_count == 0;
+}
+
 tl_status tl_builder_end(tl_builder *b)
 {
     TL_TRY(reserve_row(b));
@@ -290,6 +299,8 @@ tl_status tl_builder_end(tl_builder *b)
             return TL_E_INTERNAL;
         if (b->children[0]->length > INT32_MAX)
             return TL_E_LIMIT;
+        if (b->type->kind == TL_VECTOR && !is_whole_vector(b))
+            return TL_E_INVALID;
         b->offsets[b->length + 1] = (int32_t)b->children[0]->length;
     }
     b->length++;

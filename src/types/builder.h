@@ -19,7 +19,7 @@ const tl_type *tl_builder_type(const tl_builder *builder);
 
 /*
  * Each appends one value of the builder's physical type. Failures carry no message: TL_E_NOMEM; TL_E_LIMIT beyond 2^31-1 bytes or
- * elements; TL_E_INVALID for a number that the type's layout cannot hold; TL_E_INTERNAL for a call that does not fit the type.
+ * elements; TL_E_INVALID for a number that the type's layout cannot hold, or a VECTOR of another length; TL_E_INTERNAL for a call that does not fit the type.
  */
 tl_status tl_builder_null(tl_builder *builder);
 tl_status tl_builder_bool(tl_builder *builder, bool v);

@@ -302,6 +302,22 @@ tl_status tl_column_retype(const tl_column *col, const tl_type *type, tl_column 
     return TL_OK;
 }
 
+static tl_status check_all_vectors(const tl_column *col, tl_error *err)
+{
+    for (int32_t i = 0; i < col->n_children; i++)
+        TL_TRY(check_all_vectors(col->children[i], err));
+    return tl_vectors_check(col, err);
+}
+
+tl_status tl_column_with_vectors(const tl_column *col, const tl_type *type, tl_column **out, tl_error *err)
+{
+    TL_CLEANUP(tl_column_unrefp) tl_column *view = NULL;
+    TL_TRY(tl_column_retype(col, type, &view, err));
+    TL_TRY(check_all_vectors(view, err));
+    *out = TL_STEAL(view);
+    return TL_OK;
+}
+
 int64_t tl_column_bytes(const tl_column *col)
 {
     int64_t bytes = (int64_t)sizeof *col + col->length * tl_phys_width(col->phys);
@@ -362,6 +378,23 @@ static tl_status check_values(const tl_column *col, int width, tl_error *err)
     return TL_OK;
 }
 
+tl_status tl_vectors_check(const tl_column *col, tl_error *err)
+{
+    if (col->type->kind != TL_VECTOR)
+        return TL_OK;
+    int32_t want = col->type->length;
+    const tl_column *elements = col->children[0];
+    for (int64_t i = 0; i < col->length; i++) {
+        int32_t n = col->offsets[i + 1] - col->offsets[i];
+        if (n != (tl_col_is_null(col, i) ? 0 : want))
+            return tl_error_set(err, TL_E_INVALID, "row %lld: %d elements in a VECTOR of %d", (long long)i, n, want);
+    }
+    int64_t from = col->offsets[0], n = col->offsets[col->length] - from;
+    if (elements->null_count > 0 && tl_bitmap_count(elements->validity, from, n) != n)
+        return tl_error_set(err, TL_E_INVALID, "NULL among the elements of a VECTOR");
+    return TL_OK;
+}
+
 tl_status tl_column_check(const tl_column *col, tl_error *err)
 {
     if (col->phys != tl_type_phys(col->type) || col->n_children != child_count(col->type, col->phys))
@@ -382,5 +415,8 @@ tl_status tl_column_check(const tl_column *col, tl_error *err)
     int width = tl_phys_width(col->phys);
     if (width > 0)
         return check_values(col, width, err);
-    return col->phys == TL_PHYS_ROW ? TL_OK : check_offsets(col, err);
+    if (col->phys == TL_PHYS_ROW)
+        return TL_OK;
+    TL_TRY(check_offsets(col, err));
+    return tl_vectors_check(col, err);
 }

@@ -102,12 +102,17 @@ tl_status tl_column_repeat(const tl_column *col, int64_t i, int64_t length, tl_c
 tl_status tl_column_slice(const tl_column *col, int64_t from, int64_t length, tl_column **out, tl_error *err);
 /** The same buffers under another type of the same tl_phys (e.g. without NOT NULL). */
 tl_status tl_column_retype(const tl_column *col, const tl_type *type, tl_column **out, tl_error *err);
+/** tl_column_retype() to a type that has VECTORs where the column has ARRAYs, at any depth; TL_E_INVALID for lists that are none. */
+tl_status tl_column_with_vectors(const tl_column *col, const tl_type *type, tl_column **out, tl_error *err);
 /** Rows idx[0..n). */
 tl_status tl_column_gather(const tl_column *col, const uint32_t *idx, int64_t n, tl_column **out, tl_error *err);
 /** Bytes of memory held by the buffers (children included), for budgets. */
 int64_t tl_column_bytes(const tl_column *col);
 /** Check every invariant above, UTF-8 excluded; for tests and for input through the public API. */
 tl_status tl_column_check(const tl_column *col, tl_error *err);
+/** TL_E_INVALID if a value of a VECTOR column has not as many elements as its type says, or a NULL among them. For what makes such columns
+ * out of lists; other columns are left alone, and so are those inside. */
+tl_status tl_vectors_check(const tl_column *col, tl_error *err);
 
 /** A row of one of several columns or batches: what a merge hands to gather. */
 typedef struct tl_rowref {

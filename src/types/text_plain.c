@@ -189,6 +189,7 @@ tl_status tl_text_append_cast(tl_buf *buf, const tl_column *col, int64_t i)
     case TL_TIMESTAMP_LTZ:
         return tl_buf_append(buf, text, cast_timestamp(col, i, text));
     case TL_ARRAY:
+    case TL_VECTOR:
         return cast_list(buf, col, i);
     case TL_MAP:
     case TL_MULTISET:

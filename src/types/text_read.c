@@ -349,6 +349,7 @@ tl_status tl_text_read_json(const tl_json *json, const tl_type *type, tl_builder
         return tl_builder_error(builder, tl_builder_null(builder), err);
     switch (type->kind) {
     case TL_ARRAY:
+    case TL_VECTOR:
         return read_list(json, type, builder, err);
     case TL_MAP:
     case TL_MULTISET:

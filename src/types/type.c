@@ -118,6 +118,7 @@ static tl_status check_parameters(tl_type_kind kind, int32_t a, int32_t b, tl_er
     case TL_MAP:
     case TL_MULTISET:
     case TL_ROW:
+    case TL_VECTOR:
     case TL_TYPE_KIND_COUNT:
         return tl_error_set(err, TL_E_INVALID, "type kind %d is no scalar type", (int)kind);
     default:
@@ -157,6 +158,70 @@ tl_status tl_type_create_array(bool nullable, const tl_type *element, const tl_t
     return create_nested(TL_ARRAY, nullable, fields, 1, out, err);
 }
 
+/* Java: VectorType#isValidElementType. */
+static bool is_vector_element(const tl_type *type)
+{
+    return type->kind <= TL_DOUBLE;
+}
+
+static tl_status check_vector(int32_t length, const tl_type *element, tl_error *err)
+{
+    tl_buf name = {0};
+    if (length < 1)
+        return tl_error_set(err, TL_E_INVALID, "length of a VECTOR must be between 1 and %d, not %d", TL_LENGTH_MAX, length);
+    if (is_vector_element(element))
+        return TL_OK;
+    bool named = tl_type_format(element, &name) == TL_OK && tl_buf_append_byte(&name, 0) == TL_OK;
+    tl_status status = tl_error_set(err, TL_E_INVALID, "elements of a VECTOR are BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT or DOUBLE, not %.100s",
+                                    named ? (char *)name.data : "that");
+    tl_buf_deinit(&name);
+    return status;
+}
+
+tl_status tl_type_create_vector(bool nullable, int32_t length, const tl_type *element, const tl_type **out, tl_error *err)
+{
+    const tl_field fields[1] = {{"element", -1, element, NULL, NULL}};
+    const tl_type *type = NULL;
+    TL_TRY(check_vector(length, element, err));
+    TL_TRY(create_nested(TL_VECTOR, nullable, fields, 1, &type, err));
+    ((tl_type *)(uintptr_t)type)->length = length;
+    *out = type;
+    return TL_OK;
+}
+
+tl_status tl_type_array_of_vector(const tl_type *vector, const tl_type **out, tl_error *err)
+{
+    return tl_type_create_array(vector->nullable, vector->fields[0].type, out, err);
+}
+
+static tl_status with_fields(const tl_type *type, const tl_field *fields, const tl_type **out, tl_error *err)
+{
+    if (type->kind == TL_VECTOR)
+        return tl_type_create_array(type->nullable, fields[0].type, out, err);
+    return create_nested(type->kind, type->nullable, fields, type->n_fields, out, err);
+}
+
+tl_status tl_type_vectors_as_arrays(const tl_type *type, const tl_type **out, tl_error *err)
+{
+    if (type->n_fields == 0) {
+        *out = tl_type_ref(type);
+        return TL_OK;
+    }
+    tl_field *fields = tl_memdup(type->fields, (size_t)type->n_fields * sizeof *fields);
+    tl_status status = fields == NULL ? tl_nomem(err, "type") : TL_OK;
+    int32_t n = 0;
+    for (; n < type->n_fields && status == TL_OK; n++) {
+        fields[n].type = NULL;
+        status = tl_type_vectors_as_arrays(type->fields[n].type, &fields[n].type, err);
+    }
+    if (status == TL_OK)
+        status = with_fields(type, fields, out, err);
+    for (int32_t i = 0; i < n; i++)
+        tl_type_unref(fields[i].type);
+    tl_free(fields);
+    return status;
+}
+
 tl_status tl_type_create_map(bool nullable, const tl_type *key, const tl_type *value, const tl_type **out, tl_error *err)
 {
     const tl_field fields[2] = {{"key", -1, key, NULL, NULL}, {"value", -1, value, NULL, NULL}};
@@ -182,6 +247,8 @@ tl_status tl_type_with_nullable(const tl_type *type, bool nullable, const tl_typ
         *out = tl_type_ref(type);
         return TL_OK;
     }
+    if (type->kind == TL_VECTOR)
+        return tl_type_create_vector(nullable, type->length, type->fields[0].type, out, err);
     if (type->n_fields > 0 || type->kind == TL_ROW)
         return create_nested(type->kind, nullable, type->fields, type->n_fields, out, err);
     bool has_length =
@@ -254,6 +321,7 @@ tl_phys tl_type_phys(const tl_type *type)
     case TL_TIMESTAMP_LTZ:
         return type->precision <= 6 ? TL_PHYS_I64 : TL_PHYS_TS96;
     case TL_ARRAY:
+    case TL_VECTOR:
         return TL_PHYS_LIST;
     case TL_MAP:
     case TL_MULTISET:

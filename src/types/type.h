@@ -33,6 +33,7 @@ typedef enum tl_type_kind {
     TL_ROW,
     TL_VARIANT,
     TL_BLOB,
+    TL_VECTOR, /* a list of a fixed number of numbers or BOOLEANs, none of them NULL */
     TL_TYPE_KIND_COUNT
 } tl_type_kind;
 
@@ -56,7 +57,7 @@ typedef enum tl_phys {
     TL_PHYS_F64,
     TL_PHYS_TS96, /* struct tl_ts96: 16 bytes */
     TL_PHYS_BYTES, /* offsets + data */
-    TL_PHYS_LIST,  /* offsets + 1 child: ARRAY */
+    TL_PHYS_LIST,  /* offsets + 1 child: ARRAY, VECTOR */
     TL_PHYS_MAP,   /* offsets + 2 children (key, value): MAP, MULTISET (value INT NOT NULL) */
     TL_PHYS_ROW    /* n children: ROW; VARIANT (2 BYTES children: value, metadata) */
 } tl_phys;
@@ -83,10 +84,10 @@ typedef struct tl_field {
 struct tl_type {
     tl_type_kind kind;
     bool nullable;
-    int32_t length;    /* CHAR, VARCHAR, BINARY, VARBINARY */
+    int32_t length;    /* CHAR, VARCHAR, BINARY, VARBINARY; VECTOR: elements of a value */
     int32_t precision; /* DECIMAL, TIME, TIMESTAMP, TIMESTAMP_LTZ */
     int32_t scale;     /* DECIMAL */
-    /* ARRAY: 1 ("element"); MAP: 2 ("key", "value"); MULTISET: 2 ("element", INT NOT NULL "count"); ROW: its fields;
+    /* ARRAY, VECTOR: 1 ("element"); MAP: 2 ("key", "value"); MULTISET: 2 ("element", INT NOT NULL "count"); ROW: its fields;
      * VARIANT: 2 (BYTES NOT NULL "value", "metadata"), so that code over columns needs no special case */
     int32_t n_fields;
     tl_field *fields;
@@ -107,6 +108,13 @@ static inline void tl_type_unrefp(const tl_type **type)
  */
 tl_status tl_type_create(tl_type_kind kind, bool nullable, int32_t a, int32_t b, const tl_type **out, tl_error *err);
 tl_status tl_type_create_array(bool nullable, const tl_type *element, const tl_type **out, tl_error *err);
+/** `length` >= 1 elements of a number type without DECIMAL, or of BOOLEAN. Its values have exactly that many, whose type may be nullable but
+ * which are not: tl_vectors_check(). */
+tl_status tl_type_create_vector(bool nullable, int32_t length, const tl_type *element, const tl_type **out, tl_error *err);
+/** The ARRAY of a VECTOR's elements, of the same nullability. */
+tl_status tl_type_array_of_vector(const tl_type *vector, const tl_type **out, tl_error *err);
+/** The type with an ARRAY for each VECTOR in it, at any depth: what columns are retyped to for those who know no vectors. */
+tl_status tl_type_vectors_as_arrays(const tl_type *type, const tl_type **out, tl_error *err);
 tl_status tl_type_create_map(bool nullable, const tl_type *key, const tl_type *value, const tl_type **out, tl_error *err);
 tl_status tl_type_create_multiset(bool nullable, const tl_type *element, const tl_type **out, tl_error *err);
 /** Fields are copied (texts dup'ed, types ref'ed). TL_E_LIMIT beyond TL_TYPE_DEPTH_MAX or TL_TYPE_FIELDS_MAX, as for the others. */

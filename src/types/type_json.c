@@ -101,9 +101,14 @@ static tl_status from_json(const tl_json *json, int depth, const tl_type **out, 
     }
     if (starts_with(name->text, "ROW"))
         return row_from_json(json, depth + 1, nullable, out, err);
-    if (starts_with(name->text, "VECTOR"))
-        return tl_error_set(err, TL_E_UNSUPPORTED, "type VECTOR is not supported: the reference keeps it in files of its Lance module ('vector.file.format' = 'lance'), or as a list in Avro and JSON files; "
-                                  "declare an ARRAY<FLOAT>");
+    if (starts_with(name->text, "VECTOR")) {
+        int64_t length = 0;
+        const tl_json *node = tl_json_get(json, "length");
+        if (node == NULL || !tl_json_int64(node, &length) || length < 1 || length > TL_LENGTH_MAX)
+            return tl_error_set(err, TL_E_INVALID, "type VECTOR has no 'length' between 1 and %d", TL_LENGTH_MAX);
+        TL_TRY(child_from_json(json, "element", depth + 1, &first, err));
+        return tl_type_create_vector(nullable, (int32_t)length, first, out, err);
+    }
     return tl_error_set(err, TL_E_INVALID, "unknown nested type '%.*s'", (int)TL_MIN(name->text.len, 100),
                         (const char *)name->text.data);
 }

@@ -263,6 +263,20 @@ static tl_status parse_collection(parser *p, tl_type_kind kind, const tl_type **
                             : tl_type_create_multiset(true, first, out, p->err);
 }
 
+/* VECTOR<element, length> */
+static tl_status parse_vector(parser *p, const tl_type **out)
+{
+    TL_CLEANUP(tl_type_unrefp) const tl_type *element = NULL;
+    int32_t length = 0;
+    TL_TRY(expect_char(p, '<'));
+    TL_TRY(parse_type(p, &element));
+    TL_TRY(expect_char(p, ','));
+    TL_TRY(parse_int(p, &length));
+    TL_TRY(expect_char(p, '>'));
+    return tl_error_wrap(p->err, tl_type_create_vector(true, length, element, out, p->err), "type '%.*s'", (int)TL_MIN(p->text.len, 200),
+                         (const char *)p->text.data);
+}
+
 typedef struct keyword {
     const char *name;
     tl_type_kind kind;
@@ -298,6 +312,7 @@ static const keyword KEYWORDS[] = {
     {"MAP", TL_MAP, 0, 0},
     {"MULTISET", TL_MULTISET, 0, 0},
     {"ROW", TL_ROW, 0, 0},
+    {"VECTOR", TL_VECTOR, 0, 0},
 };
 
 /* What may follow TIME and TIMESTAMP: WITHOUT TIME ZONE, WITH LOCAL TIME ZONE. */
@@ -344,13 +359,12 @@ static tl_status parse_by_keyword(parser *p, const tl_type **out)
         p->pos += word.len;
         if (k->kind == TL_ROW)
             return parse_row(p, out);
+        if (k->kind == TL_VECTOR)
+            return parse_vector(p, out);
         if (k->kind == TL_ARRAY || k->kind == TL_MAP || k->kind == TL_MULTISET)
             return parse_collection(p, k->kind, out);
         return parse_scalar(p, k, out);
     }
-    if (word_is(word, "VECTOR"))
-        return tl_error_set(p->err, TL_E_UNSUPPORTED, "type VECTOR is not supported: the reference keeps it in files of its Lance module ('vector.file.format' = 'lance'), or as a list in Avro and JSON files; "
-                                  "declare an ARRAY<FLOAT>");
     return fail(p, word.len == 0 ? "type expected" : "unknown type");
 }
 

@@ -14,7 +14,7 @@ static const char *const KIND_NAMES[TL_TYPE_KIND_COUNT] = {
     [TL_CHAR] = "CHAR",       [TL_VARCHAR] = "VARCHAR", [TL_BINARY] = "BINARY",       [TL_VARBINARY] = "VARBINARY",
     [TL_DATE] = "DATE",       [TL_TIME] = "TIME",       [TL_TIMESTAMP] = "TIMESTAMP", [TL_TIMESTAMP_LTZ] = "TIMESTAMP",
     [TL_ARRAY] = "ARRAY",     [TL_MAP] = "MAP",         [TL_MULTISET] = "MULTISET",   [TL_ROW] = "ROW",
-    [TL_VARIANT] = "VARIANT", [TL_BLOB] = "BLOB",
+    [TL_VARIANT] = "VARIANT", [TL_BLOB] = "BLOB",       [TL_VECTOR] = "VECTOR",
 };
 
 static tl_status append_quoted(tl_buf *buf, const char *text, char quote)
@@ -56,6 +56,8 @@ static tl_status format_children(const tl_type *type, tl_buf *buf)
         else
             TL_TRY(tl_type_format(type->fields[i].type, buf));
     }
+    if (type->kind == TL_VECTOR)
+        TL_TRY(tl_buf_appendf(buf, ", %d", type->length));
     return tl_buf_append_byte(buf, '>');
 }
 
@@ -88,6 +90,7 @@ tl_status tl_type_format(const tl_type *type, tl_buf *buf)
     case TL_MAP:
     case TL_MULTISET:
     case TL_ROW:
+    case TL_VECTOR:
         TL_TRY(tl_buf_append_str(buf, name));
         TL_TRY(format_children(type, buf));
         break;
@@ -122,9 +125,15 @@ void tl_fields_to_json(const tl_type *row, tl_json_writer *w)
     tl_json_end_array(w);
 }
 
+/* A type whose JSON is an object; the others are written as their text (VARIANT, too, whose two fields are its own affair). */
+static bool is_object(const tl_type *type)
+{
+    return type->kind == TL_ARRAY || type->kind == TL_VECTOR || type->kind == TL_MAP || type->kind == TL_MULTISET || type->kind == TL_ROW;
+}
+
 void tl_type_to_json(const tl_type *type, tl_json_writer *w)
 {
-    if (type->kind != TL_ARRAY && type->kind != TL_MAP && type->kind != TL_MULTISET && type->kind != TL_ROW) {
+    if (!is_object(type)) {
         tl_buf text = {0};
         if (tl_type_format(type, &text) == TL_OK)
             tl_json_write_bytes(w, (tl_bytes_view){text.data, text.len});
@@ -152,6 +161,10 @@ void tl_type_to_json(const tl_type *type, tl_json_writer *w)
     default:
         tl_json_key(w, "element");
         tl_type_to_json(type->fields[0].type, w);
+    }
+    if (type->kind == TL_VECTOR) {
+        tl_json_key(w, "length");
+        tl_json_write_int(w, type->length);
     }
     tl_json_end_object(w);
 }

@@ -275,7 +275,8 @@ static void import_as(node *root, const tl_type *type)
 static const char *const targets[] = {
     "ROW<a BIGINT, b STRING>", "ROW<a DECIMAL(10, 2), b TIMESTAMP(9), c BYTES>", "ROW<a ARRAY<INT>, b MAP<STRING, BIGINT>>",
     "ROW<a ROW<a INT, b STRING>, b DOUBLE>", "ROW<a TINYINT NOT NULL>", "ROW<b DATE, c TIME(3), d FLOAT, a BOOLEAN>",
-    "ROW<a ARRAY<ROW<a STRING>>, c MULTISET<STRING>, b VARIANT>", "ROW<a TIMESTAMP(3), b TIMESTAMP(6) WITH LOCAL TIME ZONE, c DECIMAL(38, 3)>"};
+    "ROW<a ARRAY<ROW<a STRING>>, c MULTISET<STRING>, b VARIANT>", "ROW<a TIMESTAMP(3), b TIMESTAMP(6) WITH LOCAL TIME ZONE, c DECIMAL(38, 3)>",
+    "ROW<a VECTOR<INT, 2>, b VECTOR<DOUBLE NOT NULL, 3>, c ROW<a VECTOR<BOOLEAN, 1>>>"};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

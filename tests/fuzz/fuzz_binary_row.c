@@ -12,6 +12,7 @@ static const char *const types[] = {
     "ROW<a ARRAY<INT>, b ARRAY<STRING>, c ARRAY<DECIMAL(30, 2)>, d ARRAY<ARRAY<BOOLEAN>>>",
     "ROW<a MAP<STRING, INT>, b MULTISET<STRING>, c ROW<x INT, y ARRAY<ROW<z STRING>>>>",
     "ROW<a VARIANT, b BLOB>",
+    "ROW<a VECTOR<INT, 2>, b VECTOR<BOOLEAN, 5>, c ARRAY<VECTOR<DOUBLE, 1>>>",
 };
 
 static void check_again(const tl_batch *batch, const tl_type *type)

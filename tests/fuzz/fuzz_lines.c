@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const tl_format *const formats[] = {&tl_format_csv, &tl_format_json, &tl_format_text, &tl_format_json};
     static const char *const types[] = {"ROW<s STRING, i INT, d DECIMAL(20, 3), t TIMESTAMP(9), dt DATE, tm TIME(3), b BYTES, f DOUBLE, c CHAR(3), o BOOLEAN>",
-                                        "ROW<a ARRAY<ARRAY<INT>>, m MAP<STRING, ROW<x DECIMAL(5, 2), y STRING>>, s STRING, k MAP<DATE, BYTES>>",
+                                        "ROW<a ARRAY<ARRAY<INT>>, m MAP<STRING, ROW<x DECIMAL(5, 2), y STRING>>, s STRING, k MAP<DATE, BYTES>, v VECTOR<FLOAT, 2>>",
                                         "ROW<s STRING>", "ROW<s STRING, i TINYINT, l TIMESTAMP(3) WITH LOCAL TIME ZONE>"};
     static const char *const paths[] = {ANY_PATH, ANY_PATH ".gz", ANY_PATH ".zst", ANY_PATH ".bz2"};
     if (size == 0)

@@ -33,6 +33,12 @@ NESTED_ROWS = [
     {"id": 2, "a": [], "m": [], "mi": None, "r": {"x": None, "y": None, "z": None}},
     {"id": 3},
 ]
+VECTORS = [("id", "INT"), ("v", "VECTOR<FLOAT, 3>"), ("w", "VECTOR<BOOLEAN, 2>"), ("r", "ROW<x INT, v VECTOR<BIGINT, 2>>")]
+VECTOR_ROWS = [
+    {"id": 1, "v": [0.1, -1e30, 7], "w": [True, False], "r": {"x": 1, "v": [2**63 - 1, -1]}},
+    {"id": 2, "v": None, "w": None, "r": {"x": 2, "v": None}},
+    {"id": 3, "v": ["NaN", "-Infinity", 0], "w": [False, False], "r": None},
+]
 TEXTS = [{"s": s} for s in ("hello", None, "two\nlines", "", "end")]
 DIALECT = {"csv.include-header": "true", "csv.field-delimiter": ";", "csv.null-literal": "NULL", "csv.quote-character": "'",
            "csv.line-delimiter": "|\n"}
@@ -41,7 +47,7 @@ CASES = {
     "csv": ("csv", "none", SCALARS, ROWS, {}), "csv_gzip": ("csv", "gzip", SCALARS, ROWS, {}), "csv_dialect": ("csv", "none", SCALARS, ROWS, DIALECT),
     "json": ("json", "none", SCALARS, ROWS, {}), "json_deflate": ("json", "deflate", SCALARS, ROWS, {}),
     "json_nested": ("json", "gzip", NESTED, NESTED_ROWS, {}), "csv_bzip2": ("csv", "bzip2", SCALARS, ROWS, {}),
-    "text": ("text", "none", [("s", "STRING")], TEXTS, {}),
+    "json_vectors": ("json", "gzip", VECTORS, VECTOR_ROWS, {}), "text": ("text", "none", [("s", "STRING")], TEXTS, {}),
 }
 
 TWO = [("a", "STRING"), ("b", "STRING")]

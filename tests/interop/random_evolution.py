@@ -42,15 +42,25 @@ def value(rng, kind):
         return None
     if kind in ("INT", "BIGINT"):
         return rng.randrange(-50, 50)
+    if kind == "VECTOR<INT, 3>":
+        return [rng.randrange(-50, 50) for _ in range(3)]
     if kind == "BLOB":
         return "".join(f"{rng.randrange(256):02x}" for _ in range(rng.choice([0, 1, 20, 200])))
     return "s" + str(rng.randrange(30))
+
+
+def has_side_files(kind):
+    """Such a column cannot be changed, or written onto rows that are there."""
+    return kind in ("BLOB", "VECTOR<INT, 3>")
 
 
 class Table:
     def __init__(self, rng, oracle, ours, folder):
         self.rng, self.oracle, self.ours, self.warehouse = rng, oracle, ours, folder
         columns = [["id", "INT"], ["a", "STRING"], ["n", "INT"]] + ([["pic", "BLOB"]] if rng.random() < 0.5 else []) + [["z", "STRING"]]
+        apart = rng.random() < 0.5  # vectors have files of their own
+        if apart:
+            columns.insert(rng.randrange(1, 4), ["v", "VECTOR<INT, 3>"])
         self.model = Model(columns)
         self.next_id = self.next_name = 0
         self.renamed = self.gaps = False
@@ -59,6 +69,9 @@ class Table:
                    "target-file-size": rng.choice(["600 b", "1 mb"]), "source.split.open-file-cost": "100 b",
                    "metadata.stats-mode": rng.choice(["full", "truncate(16)", "none"])}
         options.update(manifests(rng))
+        if apart:
+            options |= {"vector.file.format": rng.choice(["avro", "json"]), "vector.target-file-size": rng.choice(["60 b", "1 mb"])}
+            options |= {"file.compression": "none"} if options["vector.file.format"] == "json" and options["file.format"] != "avro" else {"vector.file.format": "avro"}
         self.file("schema.json", json.dumps({"columns": [{"name": c, "type": t} for c, t in columns], "options": options}))
         self.by_either("create", "schema.json")
 
@@ -86,16 +99,17 @@ class Table:
         self.model.append(rows)
 
     def append_some(self):
-        plain = [c for c, t in self.model.columns if t != "BLOB"]
+        plain = [c for c, t in self.model.columns if not has_side_files(t)]
         some = self.rng.sample(plain, self.rng.randrange(1, len(plain) + 1))
+        some += [c for c, t in self.model.columns if t.startswith("VECTOR")]  # without, the reference looks for it in Parquet files
         self.append(some if "id" in some else some + ["id"])
-        self.gaps = any(t == "BLOB" for _, t in self.model.columns)
+        self.gaps = any(has_side_files(t) for _, t in self.model.columns)
 
     def onto(self):
         if not self.model.ranges:
             return
         first, count = self.rng.choice(self.model.ranges)
-        plain = [[c, t] for c, t in self.model.columns if t != "BLOB" and c != "id"]
+        plain = [[c, t] for c, t in self.model.columns if not has_side_files(t) and c != "id"]
         columns = self.rng.sample(plain, self.rng.randrange(1, len(plain) + 1))
         rows = [{c: value(self.rng, t) for c, t in columns} for _ in range(count)]
         self.write(rows, "--columns", ",".join(c for c, _ in columns), "--first-row-id", str(first))
@@ -103,7 +117,7 @@ class Table:
             self.model.rows[first + i].update(row)
 
     def update(self):
-        plain = [[c, t] for c, t in self.model.columns if t != "BLOB" and c != "id"]
+        plain = [[c, t] for c, t in self.model.columns if not has_side_files(t) and c != "id"]
         columns = self.rng.sample(plain, self.rng.randrange(1, min(3, len(plain)) + 1))
         values = {c: value(self.rng, t) for c, t in columns}
         every, rest = self.rng.randrange(1, 6), self.rng.randrange(3)
@@ -117,7 +131,7 @@ class Table:
 
     def alter(self):
         kind = self.rng.choice(["add", "rename", "type", "drop"])
-        plain = [c for c in self.model.columns if c[1] != "BLOB" and c[0] != "id"]
+        plain = [c for c in self.model.columns if not has_side_files(c[1]) and c[0] != "id"]
         column = self.rng.choice(plain)
         self.next_name += 1
         name = f"c{self.next_name}"
@@ -152,8 +166,8 @@ class Table:
                 raise AssertionError(f"Ours: compact: {out}")
         else:
             self.by_either("compact")
-        ok, out = self.ours.run("read", self.warehouse, "db.t$files", "--columns", "first_row_id,record_count,file_format")
-        files = {(f["first_row_id"], f["record_count"]) for f in map(json.loads, out) if f["file_format"] != "blob"}
+        ok, out = self.ours.run("read", self.warehouse, "db.t$files", "--columns", "first_row_id,record_count,file_path")
+        files = {(f["first_row_id"], f["record_count"]) for f in map(json.loads, out) if not f["file_path"].endswith(".blob") and ".vector." not in f["file_path"]}
         self.model.ranges = sorted(files)
 
     def check(self):
@@ -161,7 +175,7 @@ class Table:
         column, kind = self.rng.choice(self.model.columns)
         some = self.rng.sample(names, self.rng.randrange(1, len(names) + 1))
         tests = [("db.t", names, lambda row: True, [], False), ("db.t$row_tracking", some, lambda row: True, [], True)]
-        if kind != "BLOB":
+        if not has_side_files(kind):
             literal = value(self.rng, kind) or ("s1" if kind == "STRING" else 1)
             tests.append(("db.t", some, lambda row: row.get(column) == literal, ["--where", json.dumps(["=", column, literal])], False))
         tests.append(("db.t", names, lambda row: row.get(column) is None, ["--where", json.dumps(["isNull", column])], False))

@@ -58,8 +58,9 @@ static inline void test_random_variant(tl_builder *builder, uint64_t *rng)
 
 static inline void test_random_nested(tl_builder *builder, const tl_type *type, int null_percent, uint64_t *rng)
 {
-    bool row = type->kind == TL_ROW;
-    int count = row ? 1 : (int)(test_random(rng) % 4);
+    bool vector = type->kind == TL_VECTOR;
+    int count = type->kind == TL_ROW ? 1 : vector ? type->length : (int)(test_random(rng) % 4);
+    null_percent = vector ? 0 : null_percent;
     for (int k = 0; k < count; k++)
         for (int32_t c = 0; c < type->n_fields; c++)
             test_random_value(tl_builder_child(builder, c), type->fields[c].type, null_percent, rng);

@@ -450,6 +450,8 @@ static void lists_of_every_layout_are_taken(void **state)
     f.child_schema.format = "+w:2";
     f.child.n_buffers = 1;
     assert_imports(&f, "ARRAY<INT>", "[[1,2],null,[5,6]]");
+    assert_imports(&f, "VECTOR<INT, 2>", "[[1,2],null,[5,6]]");
+    assert_refused(&f, "VECTOR<INT, 3>", "2 elements in a VECTOR of 3");
     f.child_schema.format = "+w:3";
     assert_refused(&f, "ARRAY<INT>", "shorter");
     f.child_schema.format = "+w:2147483647";

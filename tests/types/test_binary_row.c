@@ -159,10 +159,26 @@ static void arrays_and_maps_nest(void **state)
                  "10000000 | 01000000 00000000 6162000000000082 | 01000000 00000000 07000000 00000000 00000000");
 }
 
+static void vectors_are_a_count_and_their_values(void **state)
+{
+    (void)state;
+    row r = new_row("ROW<v VECTOR<INT, 3>, b VECTOR<BOOLEAN, 2>, n VECTOR<DOUBLE, 1>>");
+    for (int64_t i = 1; i <= 3; i++)
+        tl_builder_int(tl_builder_child(r.builders[0], 0), -i);
+    assert_int_equal(tl_builder_end(r.builders[0]), TL_OK);
+    tl_builder_bool(tl_builder_child(r.builders[1], 0), true);
+    tl_builder_bool(tl_builder_child(r.builders[1], 0), false);
+    assert_int_equal(tl_builder_end(r.builders[1]), TL_OK);
+    tl_builder_null(r.builders[2]);
+    check_sample(&r, false, "0004000000000000 1400000020000000 0c00000038000000 0000000000000000 "
+                            "03000000 ffffffff feffffff fdffffff 00000000 00000000 02000000 0100000000000000 00000000");
+}
+
 static const char *const shapes[] = {
     "ROW<a BOOLEAN, b TINYINT, c SMALLINT, d INT, e BIGINT, f FLOAT, g DOUBLE>",
     "ROW<a DECIMAL(5, 2), b DECIMAL(30, 5), c DATE, d TIME(3), e TIMESTAMP(0), f TIMESTAMP(6), g TIMESTAMP(9)>",
     "ROW<a CHAR(5), b STRING, c BINARY(3), d BYTES, e TIMESTAMP(6) WITH LOCAL TIME ZONE, f DECIMAL(38, 0)>",
+    "ROW<a VECTOR<BOOLEAN, 3>, b VECTOR<SMALLINT NOT NULL, 5>, c VECTOR<DOUBLE, 2> NOT NULL, d ROW<v VECTOR<TINYINT, 9>>>",
     "ROW<a ARRAY<BOOLEAN>, b ARRAY<STRING>, c ARRAY<SMALLINT>, d ARRAY<DECIMAL(30, 2)>, e ARRAY<TIMESTAMP(9)>, f ARRAY<INT>>",
     ("ROW<a MAP<STRING, BIGINT>, b MULTISET<STRING>, c ROW<x DECIMAL(25, 1), y ARRAY<ROW<z STRING>>>, d MAP<INT, MAP<INT, "
      "BYTES>>>"),
@@ -295,6 +311,9 @@ static void wrong_rows_are_refused_by_name(void **state)
     check_refused("ROW<a TIMESTAMP(6)>", false, "0000000000000000 40420f0010000000 0100000000000000", "1000000 ns");
     check_refused("ROW<a TIMESTAMP(6)>", false, "0000000000000000 0000000010000000 ffffffffffffff7f", "timestamp");
     check_refused("ROW<a ARRAY<INT>>", false, "0000000000000000 0800000010000000 ffffff7f00000000", "array of 2147483647");
+    check_refused("ROW<v VECTOR<INT, 2>>", false, "0000000000000000 0c00000010000000 03000000 01000000 02000000 00000000", "vector of 2 elements in 12 bytes");
+    check_refused("ROW<v VECTOR<INT, 3>>", false, "0000000000000000 0c00000010000000 03000000 01000000 02000000 00000000", "vector of 3 elements in 12 bytes");
+    check_refused("ROW<v VECTOR<BIGINT, 2147483647>>", false, "0000000000000000 0400000010000000 ffffff7f 00000000", "vector of 2147483647");
     /* Two strings in the same 16 bytes of a row of 40: together they may not be longer than the row. */
     check_refused("ROW<a STRING, b STRING>", false,
                   "0000000000000000 2000000000000000 2000000000000000 4141414141414141 4141414141414141", "overlap");
@@ -419,6 +438,7 @@ int main(void)
         cmocka_unit_test(long_values_follow_the_slots),
         cmocka_unit_test(a_null_of_sixteen_or_eight_bytes_keeps_its_place),
         cmocka_unit_test(arrays_and_maps_nest),
+        cmocka_unit_test(vectors_are_a_count_and_their_values),
         cmocka_unit_test(rows_of_every_type_read_back),
         cmocka_unit_test(the_kind_comes_back),
         cmocka_unit_test(damaged_rows_do_no_harm),

@@ -32,6 +32,8 @@ static void texts_are_printed_as_the_reference_prints_them(void **state)
     assert_prints("ROW<`x``y` INT>", "ROW<`x``y` INT>");
     assert_prints("ROW<a INT DEFAULT f(1, 'x,y'), b INT>", "ROW<`a` INT DEFAULT f(1, 'x,y'), `b` INT>");
     assert_prints("ROW<>", "ROW<>");
+    assert_prints("vector< float ,3 > not null", "VECTOR<FLOAT, 3> NOT NULL");
+    assert_prints("VECTOR<INT NOT NULL, 2147483647>", "VECTOR<INT NOT NULL, 2147483647>");
 }
 
 static void every_alias_is_understood(void **state)
@@ -78,7 +80,12 @@ static void wrong_texts_are_refused_with_their_place(void **state)
         {"TIMESTAMP(3) WITH TIME ZONE", "'LOCAL' expected"},
         {"ROW<INT", "type expected"},
         {"DECIMAL(x)", "integer expected"},
-        {"VECTOR<FLOAT, 3>", "VECTOR"},
+        {"VECTOR<FLOAT>", "',' expected"},
+        {"VECTOR<FLOAT, 0>", "length of a VECTOR"},
+        {"VECTOR<FLOAT, 2147483648>", "too large"},
+        {"VECTOR<FLOAT, x>", "integer expected"},
+        {"VECTOR<STRING, 3>", "not STRING"},
+        {"VECTOR<VECTOR<INT, 2>, 3>", "not VECTOR<INT, 2>"},
     };
     for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
         tl_error err = {0};
@@ -125,7 +132,8 @@ static void json_gives_back_what_was_written(void **state)
         "{\"type\":\"ROW NOT NULL\",\"fields\":[{\"id\":3,\"name\":\"a\",\"type\":\"INT NOT NULL\","
         "\"description\":\"d\",\"defaultValue\":\"7\"},{\"id\":7,\"name\":\"m\",\"type\":{\"type\":\"MAP\","
         "\"key\":\"STRING\",\"value\":{\"type\":\"ARRAY NOT NULL\",\"element\":{\"type\":\"MULTISET\","
-        "\"element\":\"DECIMAL(10, 2)\"}}}}]}";
+        "\"element\":\"DECIMAL(10, 2)\"}}}},{\"id\":9,\"name\":\"v\",\"type\":{\"type\":\"VECTOR NOT NULL\",\"element\":\"FLOAT\","
+        "\"length\":3}}]}";
     tl_error err;
     tl_arena arena = {0};
     const tl_json *json = NULL;

@@ -157,6 +157,7 @@ static tl_status plan_value(tl_avro_node *node, const tl_type *type, const tl_av
         node->op = TL_AVRO_OP_ROW;
         return s->wire == TL_AVRO_WIRE_RECORD ? plan_row(node, type, s, err) : mismatch(type, s, name, err);
     case TL_ARRAY:
+    case TL_VECTOR: /* its length is checked as it is read */
         if (s->wire != TL_AVRO_WIRE_ARRAY)
             return mismatch(type, s, name, err);
         node->op = TL_AVRO_OP_LIST;

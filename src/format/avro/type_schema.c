@@ -143,6 +143,7 @@ static tl_status put_plain(schema_text *t, const tl_type *type, const char *name
     case TL_TIMESTAMP_LTZ:
         return put_timestamp(t, type);
     case TL_ARRAY:
+    case TL_VECTOR:
         TL_TRY(put(t, "{\"type\":\"array\",\"items\":"));
         TL_TRY(put_type(t, type->fields[0].type, type->fields[0].type->nullable, name));
         return put(t, "}");

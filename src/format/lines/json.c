@@ -106,7 +106,7 @@ static tl_status add_value(tl_lines_parser *p, const tl_json *node, const tl_typ
     if (tl_json_is_null(node))
         return tl_builder_error(builder, tl_builder_null(builder), err);
     if (type->n_fields > 0) {
-        bool is_array = type->kind == TL_ARRAY;
+        bool is_array = type->kind == TL_ARRAY || type->kind == TL_VECTOR;
         if (node->kind != (is_array ? TL_JSON_ARRAY : TL_JSON_OBJECT))
             return bad_value(p, node, type, builder, err);
         return is_array ? add_array(p, node, type, builder, err) : type->kind == TL_MAP ? add_map(p, node, type, builder, err)

@@ -102,7 +102,7 @@ static bool holds(tl_lines_kind kind, const tl_type *type)
 {
     if (type->kind <= TL_VARBINARY || (type->kind >= TL_DATE && type->kind <= TL_TIMESTAMP_LTZ))
         return true;
-    if (kind != TL_LINES_JSON || (type->kind != TL_ARRAY && type->kind != TL_MAP && type->kind != TL_ROW))
+    if (kind != TL_LINES_JSON || (type->kind != TL_ARRAY && type->kind != TL_VECTOR && type->kind != TL_MAP && type->kind != TL_ROW))
         return false;
     for (int32_t i = 0; i < type->n_fields; i++) {
         if (!holds(kind, type->fields[i].type))

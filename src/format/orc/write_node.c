@@ -69,7 +69,7 @@ tl_status tl_orc__wnode_init(tl_orc_wnode *node, const tl_type *type, int32_t id
 {
     *node = (tl_orc_wnode){.type = type, .id = id, .column = (*n_columns)++};
     if (!kind_of(type, &node->kind))
-        return tl_error_set(err, TL_E_UNSUPPORTED, "ORC has no such type");
+        return tl_error_set(err, TL_E_UNSUPPORTED, "ORC has no such type%s", type->kind == TL_VECTOR ? ": Avro and JSON files hold vectors" : "");
     tl_orc_out *const outs[] = {&node->present.octets.out, &node->bits.octets.out, &node->octets.out,
                                 &node->ints.out,           &node->lengths.out,     &node->data};
     for (size_t i = 0; i < TL_ARRAY_LEN(outs); i++)

@@ -135,6 +135,8 @@ static tl_status match(matcher *m, const tl_type *type, tl_pq_view view, uint8_t
 {
     tl_pq_form form = {0};
     TL_TRY(tl_pq__form(view, &form, m->err));
+    if (type->kind == TL_VECTOR)
+        return tl_error_set(m->err, TL_E_UNSUPPORTED, "Parquet files hold no VECTOR: Avro and JSON files do");
     *out = (tl_pq_field){.type = type, .slot_rep = slot_rep, .slot_def = slot_def, .valid_def = form.valid_def};
     if (form.kind != wanted_form(type))
         return wrong_form(m, &view, form.kind, type);

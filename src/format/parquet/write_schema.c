@@ -347,7 +347,8 @@ static tl_status add_node(schema_builder *b, const node_spec *node)
     tl_status status = TL_OK;
     switch (tl_type_phys(node->type)) {
     case TL_PHYS_LIST:
-        status = add_array(b, node);
+        status = node->type->kind == TL_VECTOR ? tl_error_set(b->err, TL_E_UNSUPPORTED, "Parquet files hold no VECTOR: Avro and JSON files do")
+                                               : add_array(b, node);
         break;
     case TL_PHYS_MAP:
         status = add_map(b, node);
