@@ -140,6 +140,17 @@ static tl_status require_time(const chain *c, node *n, tl_error *err)
                         name);
 }
 
+/* Not even the partition itself is called as its time is. (The reference then merges all of the delta branch.) */
+static tl_status refuse_name(const chain *c, const node *n, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) char *name = NULL;
+    TL_TRY(name_of(c, n, &name, err));
+    return tl_error_set(err, TL_E_INVALID,
+                        "partition '%s' of a chain table is not called as 'partition.timestamp-pattern' and 'partition.timestamp-formatter' call a %s, "
+                        "so that nothing of the delta branch leads to it; a pattern must tell where each value ends",
+                        name, c->n_chain == 1 ? "day" : "whole hour");
+}
+
 /* Of the delta partitions behind an anchor those count that the time leads to. */
 static tl_status keep_between(const chain *c, way *w, tl_error *err)
 {
@@ -153,7 +164,7 @@ static tl_status keep_between(const chain *c, way *w, tl_error *err)
             w->items[kept++] = w->items[i];
     }
     w->n = kept;
-    return TL_OK;
+    return kept > 0 ? TL_OK : refuse_name(c, to, err);
 }
 
 static tl_status walk_back(const chain *c, size_t from, way *w, tl_error *err)

@@ -21,7 +21,7 @@ SHAPES = {
     "date": {"partition": [("dt", "DATE")], "pattern": "$dt", "format": "yyyy-MM-dd", "chain": None},
     "hour": {"partition": [("dt", "STRING"), ("h", "STRING")], "pattern": "$dt $h:00:00", "format": "yyyyMMdd HH:mm:ss", "chain": None},
     "region": {"partition": [("r", "STRING"), ("dt", "INT")], "pattern": "$dt", "format": "yyyyMMdd", "chain": "dt"},
-    "region-hour": {"partition": [("r", "INT"), ("dt", "STRING"), ("h", "INT")], "pattern": "$dt$h", "format": "yyyy-MM-ddH", "chain": "dt,h"},
+    "region-hour": {"partition": [("r", "INT"), ("dt", "STRING"), ("h", "INT")], "pattern": "$dt $h", "format": "yyyy-MM-dd H", "chain": "dt,h"},
 }
 ENGINES = [{}, {}, {"merge-engine": "partial-update"}, {"merge-engine": "aggregation", "fields.n.aggregate-function": "sum",
                                                         "fields.v.aggregate-function": "last_value"}]
@@ -67,7 +67,7 @@ class History:
         for name, kind in self.shape["partition"]:
             if name == "h":
                 hour = self.rng.randrange(24)
-                values.append(hour if kind == "INT" else "%02d" % hour if self.rng.random() < 0.9 else "%d:30" % hour)
+                values.append(hour if kind == "INT" else "%02d" % hour)
             elif name == "r":
                 values.append(self.rng.randrange(2) if kind == "INT" else self.rng.choice("ab"))
             elif kind == "DATE" or "h" in dict(self.shape["partition"]) and self.shape["format"].startswith("yyyy-"):

@@ -148,6 +148,22 @@ static void time_leads_from_the_anchor(void **state)
     close_lake(&l);
 }
 
+/* Digits run together: where the hour begins cannot be told, and nothing is read that might be wrong. */
+static void a_pattern_must_tell_where_values_end(void **state)
+{
+    (void)state;
+    lake l = chain_lake("dt STRING NOT NULL, h INT NOT NULL, k INT NOT NULL, s INT", "dt,h,k", "dt,h",
+                        "chain-table.enabled=true,bucket=1,sequence.field=s,partition.timestamp-pattern=$dt$h,partition.timestamp-formatter=yyyy-MM-ddH");
+    tl_error err;
+    char *rows = NULL;
+    put_into(&l, "t$branch_snap", "{'dt':'2025-08-10','h':10,'k':1,'s':1}");
+    put_into(&l, "t$branch_delta", "{'dt':'2025-08-10','h':13,'k':2,'s':1}");
+    tl_table *table = open_table(&l, "t");
+    assert_fails(try_read(table, NULL, false, NULL, &rows, &err), TL_E_INVALID, &err, "h=13");
+    tl_table_free(table);
+    close_lake(&l);
+}
+
 static void groups_have_chains_of_their_own(void **state)
 {
     (void)state;
@@ -351,6 +367,7 @@ int main(void)
         cmocka_unit_test(a_partition_is_its_anchor_and_the_deltas_since),
         cmocka_unit_test(filters_see_the_merged_rows),
         cmocka_unit_test(time_leads_from_the_anchor),
+        cmocka_unit_test(a_pattern_must_tell_where_values_end),
         cmocka_unit_test(groups_have_chains_of_their_own),
         cmocka_unit_test(files_have_the_schema_of_their_branch),
         cmocka_unit_test(commits_heed_the_chain),
