@@ -25,6 +25,14 @@ static tl_bytes_view trimmed(tl_bytes_view text)
     return text;
 }
 
+static bool is_digits(tl_bytes_view text)
+{
+    size_t n = 0;
+    while (n < text.len && text.data[n] >= '0' && text.data[n] <= '9')
+        n++;
+    return n > 0 && n == text.len;
+}
+
 static bool is_word(tl_bytes_view text, const char *word)
 {
     return text.len == strlen(word) && strncasecmp((const char *)text.data, word, text.len) == 0;
@@ -210,6 +218,10 @@ tl_status tl_table__read_default(tl_bytes_view text, const tl_type *type, tl_bui
     case TL_BINARY:
     case TL_VARBINARY:
         return cast_text(text, type, builder, err);
+    case TL_TIMESTAMP_LTZ: /* digits alone are an epoch to casts of a text to TIMESTAMP, and no value to this one */
+        if (is_digits(text))
+            return tl_error_set(err, TL_E_INVALID, "'%.*s' is no timestamp", (int)TL_MIN(text.len, (size_t)80), (const char *)text.data);
+        return tl_text_read_plain(text, type, builder, err);
     default:
         if (type->n_fields > 0)
             return tl_error_set(err, TL_E_UNSUPPORTED, "default values of this type");
