@@ -28,6 +28,7 @@ typedef struct tl_connector_spec {
     int32_t n_partition_key;
     const tl_clock *clock; /* NULL: the system's */
     bool overwrite;        /* sinks: INSERT OVERWRITE */
+    bool at_once;          /* sources: a batch query, whose rows are not held back to a rate */
 } tl_connector_spec;
 
 /** Check connector, format and options, as opening does: unknown ones are TL_E_INVALID with what is known. */

@@ -26,7 +26,9 @@ static tl_status source_next(tl_reader *reader, tl_batch **out, tl_error *err)
     TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
     *out = NULL;
     TL_TRY(tl_source_next(r->source, SOURCE_ROWS, &batch, &state, err));
-    if (state != TL_SOURCE_ROWS) /* a batch query reads what is there: it does not wait for more */
+    if (state == TL_SOURCE_IDLE) /* sources that end do not make a batch query wait */
+        return tl_error_set(err, TL_E_INTERNAL, "a table that has an end has no rows just now");
+    if (state == TL_SOURCE_END)
         return TL_OK;
     tl_batch *projected;
     TL_TRY(tl_batch_project(batch, r->columns, r->n_columns, &projected, err));
@@ -56,6 +58,12 @@ static tl_status open_source(tl_sql_session *session, const tl_plan *plan, tl_re
     if (tl_connector_has_changes(&spec))
         return tl_error_set(err, TL_E_UNSUPPORTED, "table '%s' holds changes (format '%s'): it can be read in streaming mode only "
                             "(SET 'execution.runtime-mode' = 'streaming')", plan->table->name, tl_options_get(plan->table->options, "format"));
+    bool bounded;
+    TL_TRY(tl_connector_is_bounded(&spec, &bounded, err));
+    if (!bounded)
+        return tl_error_set(err, TL_E_UNSUPPORTED, "table '%s' has no end: it can be read in streaming mode only (SET 'execution.runtime-mode' = 'streaming')",
+                            plan->table->name);
+    spec.at_once = true;
     tl_source *source;
     TL_TRY(tl_error_wrap(err, tl_source_open(&spec, NULL, &source, err), "table '%s'", plan->table->name));
     source_reader *r = tl_calloc(1, sizeof *r);

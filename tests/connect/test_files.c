@@ -260,6 +260,52 @@ static void generated_rows_are_the_same_after_a_resume(void **state)
     tl_free(resumed);
 }
 
+/* Of every type, with the options that parts of columns have; the same rows however they are asked for. */
+static void generated_values_keep_to_their_options(void **state)
+{
+    (void)state;
+    tl_error err;
+    char *whole, *resumed;
+    static const char type[] = "ROW<r ROW<a INT, b STRING>, l ARRAY<DOUBLE>, m MAP<STRING, INT>, x MAP<BOOLEAN, INT>, ms MULTISET<TINYINT>, d DECIMAL(10, 2), v VARCHAR(12), "
+                               "c CHAR(4), f FLOAT, n INT>";
+    static const char options[] = "connector=datagen;number-of-rows=50;rows-per-second=1000000000;fields.r.a.min=3;fields.r.a.max=3;fields.r.b.length=2;fields.l.length=2;"
+                                  "fields.l.element.min=1;fields.l.element.max=1;fields.m.length=20;fields.m.key.length=1;fields.m.value.min=7;fields.m.value.max=7;"
+                                  "fields.ms.length=1;fields.ms.element.max=-128;fields.d.min=5;fields.d.max=5;fields.v.var-len=true;fields.f.min=2;fields.f.max=2;"
+                                  "fields.n.null-rate=1";
+    assert_ok(read_all(type, options, 100, false, &whole, &err), &err);
+    assert_ok(read_all(type, options, 7, true, &resumed, &err), &err);
+    assert_string_equal(whole, resumed);
+    assert_memory_equal(whole, "{\"_kind\":\"+I\",\"r\":{\"a\":3,\"b\":\"", strlen("{\"_kind\":\"+I\",\"r\":{\"a\":3,\"b\":\""));
+    assert_non_null(strstr(whole, "\"l\":[1,1],\"m\":[[\"0\",7],[\"1\",7],")); /* sixteen keys of one digit */
+    assert_non_null(strstr(whole, "[\"f\",7]],\"x\":[[false,"));
+    assert_non_null(strstr(whole, "\"ms\":[[-128,1]],\"d\":\"5.00\",\"v\":\""));
+    assert_non_null(strstr(whole, ",\"f\":2,\"n\":null}\n"));
+    tl_free(whole);
+    tl_free(resumed);
+}
+
+static void a_batch_query_gets_its_rows_at_once(void **state)
+{
+    (void)state;
+    const tl_type *type = type_of("ROW<k BIGINT, t TIMESTAMP(3)>");
+    tl_options options = {0};
+    set_options(&options, "connector=datagen;rows-per-second=1;number-of-rows=5000");
+    tl_connector_spec spec = {.fs = fs, .row_type = type, .options = &options, .at_once = true};
+    tl_error err;
+    tl_source *source;
+    tl_source_state st;
+    tl_batch *batch;
+    assert_ok(tl_source_open(&spec, NULL, &source, &err), &err);
+    assert_ok(tl_source_next(source, 10000, &batch, &st, &err), &err);
+    assert_int_equal(batch->n_rows, 5000);
+    tl_batch_free(batch);
+    assert_ok(tl_source_next(source, 10000, &batch, &st, &err), &err);
+    assert_int_equal(st, TL_SOURCE_END);
+    tl_source_free(source);
+    tl_options_deinit(&options);
+    tl_type_unref(type);
+}
+
 /* Rows of the history and rows from the position on are together the whole, wherever the position is. */
 static void history_and_rest_are_the_whole(void **state)
 {
@@ -420,6 +466,8 @@ int main(void)
         cmocka_unit_test(gzip_files_are_decompressed),
         cmocka_unit_test(followed_folders_give_new_files_once),
         cmocka_unit_test(generated_rows_are_the_same_after_a_resume),
+        cmocka_unit_test(generated_values_keep_to_their_options),
+        cmocka_unit_test(a_batch_query_gets_its_rows_at_once),
         cmocka_unit_test(history_and_rest_are_the_whole),
         cmocka_unit_test(folders_and_files_give_columns),
         cmocka_unit_test(wrong_folders_and_metadata_are_refused),
