@@ -327,6 +327,19 @@ TIDELAKE_API tl_status tidelake_analyze(tidelake_table *table, const char *commi
                                         tl_error *err);
 TIDELAKE_API tl_status tidelake_compact(tidelake_table *table, const char *commit_user, int full, int threads,
                                         tidelake_commit_result *result, tl_error *err);
+typedef struct tidelake_compact_options {
+    size_t struct_bytes;
+    int full;               /* everything into one sorted run per bucket */
+    int threads;            /* buckets at a time; 0, 1: one */
+    const char *partitions; /* "a=1,b=2;a=3", where columns may be left out: only these; NULL: all */
+    int64_t idle_ms;        /* > 0: only partitions whose newest file is that old */
+    const char *commit_user; /* NULL: a random one */
+} tidelake_compact_options;
+#define TIDELAKE_COMPACT_INIT {sizeof(tidelake_compact_options), 0, 0, NULL, 0, NULL}
+/** tidelake_compact() of some partitions. @error TL_E_UNSUPPORTED if rows wait for buckets ('bucket' = '-2'), TL_E_INVALID for a column that
+    partitions do not have */
+TIDELAKE_API tl_status tidelake_compact_partitions(tidelake_table *table, const tidelake_compact_options *options,
+                                                   tidelake_commit_result *result, tl_error *err);
 typedef struct tidelake_sort_options {
     size_t struct_bytes;
     const char *order;              /* "order", "zorder", "hilbert" */

@@ -313,6 +313,34 @@ tl_status tidelake_compact(tidelake_table *table, const char *commit_user, int f
     return tl_api__in_table(table, status, err);
 }
 
+tl_status tidelake_compact_partitions(tidelake_table *table, const tidelake_compact_options *options, tidelake_commit_result *result,
+                                      tl_error *err)
+{
+    tl_pool *pool = NULL;
+    tl_options *partitions = NULL;
+    size_t n = 0;
+    tl_commit_result done = {0};
+    tl_compact_spec spec = {.full = TL_API_HAS(options, full) && options->full != 0, .idle_ms = TL_ABSENT};
+    if (TL_API_HAS(options, idle_ms) && options->idle_ms > 0)
+        spec.idle_ms = options->idle_ms;
+    if (TL_API_HAS(options, partitions) && options->partitions != NULL)
+        TL_TRY(tl_api__in_table(table, tl_partition_specs_parse(options->partitions, &partitions, &n, err), err));
+    if (n == 0 && TL_API_HAS(options, partitions) && options->partitions != NULL) {
+        tl_partition_specs_free(partitions, n);
+        return tl_api__in_table(table, tl_error_set(err, TL_E_INVALID, "no partition is named: leave the list out to compact all"), err);
+    }
+    spec.partitions = partitions;
+    spec.n_partitions = n;
+    tl_status status = TL_API_HAS(options, threads) && options->threads > 1 ? tl_pool_create(options->threads, &pool, err) : TL_OK;
+    if (status == TL_OK)
+        status = tl_table_compact_partitions(table->table, TL_API_HAS(options, commit_user) ? options->commit_user : NULL, &spec, pool, &done, err);
+    tl_pool_free(pool);
+    tl_partition_specs_free(partitions, n);
+    if (status == TL_OK)
+        tell(&done, result);
+    return tl_api__in_table(table, status, err);
+}
+
 tl_status tidelake_sort(tidelake_table *table, const tidelake_sort_options *options, tidelake_commit_result *result, tl_error *err)
 {
     tl_commit_result done = {0};

@@ -56,23 +56,56 @@ static tl_status sort_rows(const cli_args *args, tidelake_table *table, tl_error
     return status;
 }
 
+static bool duration(const cli_args *args, const char *name, int64_t *out)
+{
+    const char *text = cli_value(args, name, NULL);
+    tl_error err;
+    if (text == NULL || tidelake_parse_duration(text, out, &err) == TL_OK)
+        return true;
+    (void)cli_usage(args->command, "'--%s %s': %s", name, text, err.message);
+    return false;
+}
+
+/* What contradicts itself, explained; NULL: nothing. */
+static const char *compact_contradiction(const cli_args *args, bool sorts)
+{
+    if (sorts != cli_has(args, "order-strategy"))
+        return "--order-strategy and --order-by belong together";
+    if (sorts && cli_has(args, "full"))
+        return "sorting takes all files: --full says nothing more";
+    if (sorts && (cli_has(args, "partitions") || cli_has(args, "partition-idle-time")))
+        return "--partitions and --partition-idle-time are not for sorting: --partition '{\"dt\":\"1\"}' is";
+    return !sorts && cli_has(args, "partition") ? "--partition is for sorting (--order-by), --partitions dt=1 for compaction" : NULL;
+}
+
+static tl_status compact_rows(const cli_args *args, tidelake_table *table, int threads, int64_t idle_ms, tl_error *err)
+{
+    tidelake_compact_options options = TIDELAKE_COMPACT_INIT;
+    options.full = cli_has(args, "full");
+    options.threads = threads;
+    options.partitions = cli_value(args, "partitions", NULL);
+    options.idle_ms = idle_ms;
+    options.commit_user = cli_value(args, "commit-user", NULL);
+    if (options.partitions != NULL || idle_ms > 0)
+        return tidelake_compact_partitions(table, &options, NULL, err);
+    return tidelake_compact(table, options.commit_user, options.full, threads, NULL, err);
+}
+
 int cmd_compact(const cli_args *args)
 {
     bool sorts = cli_has(args, "order-by");
-    if (sorts != cli_has(args, "order-strategy"))
-        return cli_usage(args->command, "--order-strategy and --order-by belong together");
-    if (sorts ? cli_has(args, "full") : cli_has(args, "partition"))
-        return cli_usage(args->command, sorts ? "sorting takes all files: --full says nothing more" : "--partition is for sorting (--order-by)");
+    const char *wrong = compact_contradiction(args, sorts);
     cli_table t;
     tidelake_option extra[] = {{"write-only", "false"}};
-    int64_t threads = 1;
-    if (!cli_int(args, "threads", 1, &threads))
+    int64_t threads = 1, idle_ms = 0;
+    if (wrong != NULL)
+        return cli_usage(args->command, "%s", wrong);
+    if (!cli_int(args, "threads", 1, &threads) || !duration(args, "partition-idle-time", &idle_ms))
         return CLI_EXIT_USAGE;
     if (!cli_open_table(args, extra, 1, &t))
         return CLI_EXIT_FAILED;
     tl_error err;
-    tl_status status = sorts ? sort_rows(args, t.table, &err)
-                             : tidelake_compact(t.table, cli_value(args, "commit-user", NULL), cli_has(args, "full"), (int)threads, NULL, &err);
+    tl_status status = sorts ? sort_rows(args, t.table, &err) : compact_rows(args, t.table, (int)threads, idle_ms, &err);
     int rc = status == TL_OK ? cli_report(t.table) : cli_fail(&err);
     cli_close_table(&t);
     return rc;
@@ -91,16 +124,6 @@ int cmd_analyze(const cli_args *args)
     int rc = status == TL_OK ? cli_report(t.table) : cli_fail(&err);
     cli_close_table(&t);
     return rc;
-}
-
-static bool duration(const cli_args *args, const char *name, int64_t *out)
-{
-    const char *text = cli_value(args, name, NULL);
-    tl_error err;
-    if (text == NULL || tidelake_parse_duration(text, out, &err) == TL_OK)
-        return true;
-    (void)cli_usage(args->command, "'--%s %s': %s", name, text, err.message);
-    return false;
 }
 
 int cmd_expire(const cli_args *args)

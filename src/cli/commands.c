@@ -67,6 +67,8 @@ static const cli_option compact_options[] = {
     {"full", CLI_FLAG, "", "everything into one sorted run per bucket"},
     {"order-strategy", CLI_VALUE, "ORDER", "sort the rows of an append table: order, zorder or hilbert"},
     {"order-by", CLI_VALUE, "A,B", "the columns to sort by"},
+    {"partitions", CLI_VALUE, "A=1,B=2;A=3", "compact only these partitions; columns may be left out"},
+    {"partition-idle-time", CLI_VALUE, "TIME", "compact only partitions whose newest file is that old: '1 d'"},
     {"partition", CLI_REPEAT, "PARTITION", "sort only this partition: '{\"dt\":\"1\"}'; may be repeated"},
     {"commit-user", CLI_VALUE, "NAME", "who commits (default: a random name)"},
     {"threads", CLI_VALUE, "N", "compact N buckets at a time (default 1)"},
@@ -207,6 +209,7 @@ const cli_command cli_own_commands[] = {
      "buckets also by those who write to it. --order-strategy sorts all rows anew, in each partition: by the columns one after the other,\n"
      "or along a curve that keeps rows together that are near in all of them. Filters on the columns then skip files.",
      "  tidelake compact db.t --full\n"
+     "  tidelake compact db.days --partitions 'dt=2024-05-01;dt=2024-05-02' --partition-idle-time '1 d'\n"
      "  tidelake compact db.days --order-strategy zorder --order-by dt,k", compact_options, cmd_compact},
     {"analyze", care_group, "DB.TABLE", 1, 1, "count rows and bytes for planners ($statistics)",
      "Later snapshots keep the numbers while the schema stays.", "  tidelake analyze db.t", analyze_options, cmd_analyze},

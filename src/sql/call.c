@@ -44,39 +44,19 @@ tl_status tl_call__add_number(tl_call *c, int64_t v)
     return tl_call__add_cell(c, text);
 }
 
-/** "dt=2026-03-03,hh=8;dt=…": specs parted by `;`, each of column=value parted by `,`. */
-#define SPECS_MAX 64
-static tl_status partition_specs(tl_call *c, const char *text, tl_options *specs, size_t *n)
-{
-    *n = 0;
-    for (const char *p = text; *p != '\0';) {
-        size_t bytes = strcspn(p, ",;"), equals = strcspn(p, "=");
-        if (equals >= bytes || *n == SPECS_MAX)
-            return BIND_ERROR(c->b, c->ast, "'%s' is no list of partitions (a=1,b=2;a=3,b=4)", text);
-        TL_CLEANUP(tl_freep) char *key = tl_strndup(p, equals);
-        TL_CLEANUP(tl_freep) char *value = tl_strndup(p + equals + 1, bytes - equals - 1);
-        if (key == NULL || value == NULL || tl_options_set(&specs[*n], key, value) != TL_OK)
-            return tl_nomem(c->b->err, "partition");
-        p += bytes;
-        *n += *p != ',';
-        p += *p != '\0';
-    }
-    return TL_OK;
-}
-
 /* What is done with the partitions of an argument, which may be NULL: none. */
 tl_status tl_call__with_partitions(tl_call *c, const char *text, tl_status (*run)(tl_call *c, const tl_options *specs, size_t n))
 {
-    tl_options *specs = tl_calloc(SPECS_MAX + 1, sizeof *specs);
+    tl_options *specs = NULL;
     size_t n = 0;
-    if (specs == NULL)
+    tl_error malformed;
+    tl_status status = text == NULL ? TL_OK : tl_partition_specs_parse(text, &specs, &n, &malformed);
+    if (status == TL_E_INVALID)
+        return BIND_ERROR(c->b, c->ast, "%s", malformed.message);
+    if (status != TL_OK)
         return tl_nomem(c->b->err, "partition");
-    tl_status status = text == NULL ? TL_OK : partition_specs(c, text, specs, &n);
-    if (status == TL_OK)
-        status = run(c, specs, n);
-    for (size_t i = 0; i <= SPECS_MAX; i++)
-        tl_options_deinit(&specs[i]);
-    tl_free(specs);
+    status = run(c, specs, n);
+    tl_partition_specs_free(specs, n);
     return status;
 }
 

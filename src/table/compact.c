@@ -134,11 +134,11 @@ static tl_status choose_partitions(tl_table *table, const tl_compact_spec *spec,
 {
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *latest = NULL;
     TL_CLEANUP(tl_predicate_freep) tl_predicate *pred = NULL;
+    if (spec->n_partitions > 0)
+        TL_TRY(tl_table__partitions_predicate(table, spec->partitions, spec->n_partitions, &pred, err));
     TL_TRY(tl_table__latest(table->fs, &table->paths, &latest, err));
     if (latest == NULL)
         return TL_OK;
-    if (spec->n_partitions > 0)
-        TL_TRY(tl_table__partitions_predicate(table, spec->partitions, spec->n_partitions, &pred, err));
     tl_entries live = {0};
     tl_map newest = {0};
     tl_scan scan;

@@ -8,6 +8,52 @@
 
 /* ---- partition specs ---- */
 
+void tl_partition_specs_free(tl_options *specs, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        tl_options_deinit(&specs[i]);
+    tl_free(specs);
+}
+
+/* One column=value of `text`, the `bytes` at p, into a spec. */
+static tl_status spec_column(const char *text, const char *p, size_t bytes, tl_options *spec, tl_error *err)
+{
+    size_t equals = strcspn(p, "=");
+    if (equals >= bytes || strcmp(p + bytes, ",") == 0) /* nothing between two separators, or behind a `,` */
+        return tl_error_set(err, TL_E_INVALID, "'%s' is no list of partitions (a=1,b=2;a=3,b=4)", text);
+    TL_CLEANUP(tl_freep) char *key = tl_strndup(p, equals);
+    TL_CLEANUP(tl_freep) char *value = tl_strndup(p + equals + 1, bytes - equals - 1);
+    return key == NULL || value == NULL || tl_options_set(spec, key, value) != TL_OK ? tl_nomem(err, "partition") : TL_OK;
+}
+
+tl_status tl_partition_specs_parse(const char *text, tl_options **out, size_t *n, tl_error *err)
+{
+    enum { SPECS_MAX = 1000 };
+    size_t most = 1, count = 0;
+    tl_status status = TL_OK;
+    for (const char *p = text; *p != '\0'; p++)
+        most += *p == ';';
+    if (most > SPECS_MAX + 1)
+        return tl_error_set(err, TL_E_INVALID, "more than %d partitions at a time", SPECS_MAX);
+    tl_options *specs = tl_calloc(most + 1, sizeof *specs);
+    if (specs == NULL)
+        return tl_nomem(err, "partition");
+    for (const char *p = text; status == TL_OK && *p != '\0';) {
+        size_t bytes = strcspn(p, ",;");
+        status = spec_column(text, p, bytes, &specs[count], err);
+        p += bytes;
+        count += *p != ',';
+        p += *p != '\0';
+    }
+    if (status != TL_OK) {
+        tl_partition_specs_free(specs, most);
+        return status;
+    }
+    *out = specs;
+    *n = count;
+    return TL_OK;
+}
+
 static tl_status spec_leaf(tl_table *table, const char *column, const char *text, tl_predicate **out, tl_error *err)
 {
     int32_t idx = tl_type_field_index(table->partition_type, column);

@@ -329,6 +329,10 @@ tl_status tl_table_clone(tl_table *from, const tl_clone_spec *spec, tl_clone_res
 /** A compaction job of its own: keyed buckets (full: everything to the top), small files of append tables, or with clustering.incremental
     sorted runs of them; commits. */
 tl_status tl_table_compact(tl_table *table, const char *user /* NULL: random */, bool full, tl_pool *pool, tl_commit_result *out, tl_error *err);
+/** "a=1,b=2;a=3": the specs of partitions, for tl_table_drop_partitions() and its like; tl_partition_specs_free(). None if it is empty.
+    @error TL_E_INVALID if it has another form, or names more than 1,000 partitions */
+tl_status tl_partition_specs_parse(const char *text, tl_options **out, size_t *n, tl_error *err);
+void tl_partition_specs_free(tl_options *specs, size_t n);
 typedef struct tl_compact_spec {
     bool full;
     const tl_options *partitions; /* specs as of tl_table_drop_partitions(): only these; NULL: all */
