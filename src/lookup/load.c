@@ -84,7 +84,8 @@ tl_status tl_lookup__load(tl_lookup *l, int64_t snapshot, tl_error *err)
 {
     tl_lookup__clear(l);
     l->snapshot = snapshot;
-    tl_scan_spec spec = {.columns = l->stored, .n_columns = l->n_stored, .predicate = l->predicate, .limit = -1, .pool = l->pool};
+    tl_scan_spec spec = {
+        .columns = l->stored, .n_columns = l->n_stored, .predicate = l->predicate, .map_filter = l->map_filter, .limit = -1, .pool = l->pool};
     if (l->newest_partitions == 0) {
         tl_reader *reader;
         TL_TRY(tl_table_read(l->table, &spec, &reader, err));

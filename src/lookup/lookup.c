@@ -153,6 +153,7 @@ static tl_status init(tl_lookup *l, const tl_lookup_spec *spec, tl_error *err)
 {
     l->table = spec->table;
     l->pool = spec->pool;
+    l->map_filter = tl_map_filter_ref(spec->map_filter);
     l->incremental = changes_are_exact(l->table);
     l->newest_partitions = newest_partitions(l->table);
     TL_TRY(choose_tier(l, spec, err));
@@ -191,6 +192,7 @@ void tl_lookup_free(tl_lookup *l)
     tl_free(l->primary);
     tl_predicate_free(l->predicate);
     tl_predicate_free(l->stored_predicate);
+    tl_map_filter_unref(l->map_filter);
     tl_free(l);
 }
 

@@ -29,6 +29,7 @@ typedef struct tl_lookup_spec {
     const int32_t *columns;        /* columns wanted */
     int32_t n_columns;
     const tl_predicate *predicate; /* over the table's columns; rows that fail are not there. NULL: none */
+    tl_map_filter *map_filter;     /* over the same: rows that fail may be missing (ref taken); in memory only. NULL: none */
     tl_pool *pool;                 /* for loading; NULL: the calling thread */
     tl_lookup_tier tier;
     int64_t memory_bytes;          /* for AUTO; files: an eighth of it may be kept */

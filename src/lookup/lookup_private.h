@@ -19,6 +19,7 @@ struct tl_lookup {
     tl_pool *pool;
     tl_predicate *predicate; /* bound to the table's columns; NULL: none */
     tl_predicate *stored_predicate; /* the same, bound to `stored` */
+    tl_map_filter *map_filter; /* for whole reads: of a change that fails the row of its key must still go. NULL: none */
     int32_t *stored; /* columns of the table that chunks hold */
     int32_t n_stored;
     int32_t *keys; /* in `stored` */

@@ -53,6 +53,7 @@ static tl_status open_file(tl_lsm__bucket *bucket, const tl_data_file *file, con
         columns[n_read++] = n; /* _ROW_ID */
     TL_TRY(tl_lsm__scan_create(bucket, columns, n_read, finder->predicate, &scan, err));
     scan->with_numbers = true;
+    scan->map_filter = tl_map_filter_ref(finder->map_filter);
     return tl_lsm__file_open(scan, file, scan->pred, out, err);
 }
 

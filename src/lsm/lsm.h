@@ -325,6 +325,7 @@ tl_status tl_file_reindex(tl_lsm_config *config, tl_lsm_config *of_file, tl_byte
 /** Which rows of a data file are wanted. */
 typedef struct tl_row_finder {
     const tl_predicate *predicate; /* bound to the table's row type, exact; NULL: none */
+    tl_map_filter *map_filter;     /* bound to the same: rows that fail may be left out, so `match` must refuse them; NULL: none */
     /* Chooses among the rows that pass, given with all the table's columns and, with row tracking, _ROW_ID behind them; NULL: all of
        them. `sel` has room for each row. */
     tl_status (*match)(void *ctx, const tl_batch *rows, uint32_t *sel, int64_t *n, tl_error *err);

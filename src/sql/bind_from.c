@@ -430,6 +430,9 @@ static tl_status lookup_join(tl_binder *b, tl_join_kind join, tl_plan *left, con
         tl_expr *all, *rest;
         TL_TRY(tl_plan__conjunction(b, parts.dimension, parts.n_dimension, &all));
         TL_TRY(tl_plan__to_predicate(b, all, table->row_type, &plan->predicate, &rest));
+        bool is_data = table->kind == TL_SQL_TABLE_LAKE && !tl_table_is_system(table->table); /* whose rows are those of its files */
+        if (rest != NULL && is_data)
+            TL_TRY(tl_plan__to_map_filter(b, rest, table->row_type, &plan->map_filter));
         if (rest != NULL)
             TL_TRY(shifted(b, rest, n_left, n_dim, &parts.rest[parts.n_rest++]));
     }

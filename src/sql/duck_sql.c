@@ -801,6 +801,7 @@ static tl_status emit_lookup_join(emitter *e, const tl_plan *plan, const names *
     scan->table = plan->table;
     scan->columns = columns;
     scan->predicate = plan->predicate;
+    scan->map_filter = plan->map_filter;
     *join = *plan;
     if (plan->condition != NULL) {
         int32_t *map = tl_arena_alloc(b->arena, (size_t)(n_left + plan->n_columns + 1) * sizeof *map);

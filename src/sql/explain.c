@@ -143,6 +143,41 @@ static tl_status put_predicate(tl_buf *out, const tl_predicate *p, const tl_type
     return TL_OK;
 }
 
+/* What the file indexes are asked of values in maps. A Filter above, or the join's condition, has it, too. */
+static tl_status put_map_filter(tl_buf *out, const tl_map_filter *filter, const tl_type *row)
+{
+    tl_status status = TL_OK;
+    const tl_type *values = NULL;
+    TL_CLEANUP(tl_freep) tl_field *fields = tl_calloc((size_t)filter->n_values + 1, sizeof *fields);
+    if (fields == NULL)
+        return TL_E_NOMEM;
+    for (int32_t i = 0; i < filter->n_values && status == TL_OK; i++) {
+        const tl_field *map = &row->fields[filter->values[i].column];
+        fields[i] = (tl_field){.name = tl_strf("%s['%s']", map->name, filter->values[i].key), .type = map->type->fields[1].type};
+        status = fields[i].name == NULL ? TL_E_NOMEM : TL_OK;
+    }
+    if (status == TL_OK)
+        status = tl_type_create_row(/* nullable= */ false, fields, filter->n_values, &values, NULL);
+    if (status == TL_OK)
+        status = put(out, " indexes where ");
+    if (status == TL_OK)
+        status = put_predicate(out, filter->predicate, values);
+    for (int32_t i = 0; i < filter->n_values; i++)
+        tl_free(fields[i].name);
+    tl_type_unref(values);
+    return status;
+}
+
+/* What the rows of a table are asked for where it is read. */
+static tl_status put_pushed(tl_buf *out, const tl_plan *p)
+{
+    if (p->predicate != NULL) {
+        TL_TRY(put(out, " where "));
+        TL_TRY(put_predicate(out, p->predicate, p->table->row_type));
+    }
+    return p->map_filter == NULL ? TL_OK : put_map_filter(out, p->map_filter, p->table->row_type);
+}
+
 static tl_status put_table(tl_buf *out, const tl_sql_table *t)
 {
     TL_TRY(tl_buf_appendf(out, "%s.%s.%s", t->catalog, t->db, t->name));
@@ -275,10 +310,7 @@ static tl_status put_node(tl_buf *out, const tl_plan *p)
         TL_TRY(put(out, " ["));
         TL_TRY(put_columns(out, p->columns, p->type->n_fields, p->table->row_type));
         TL_TRY(put(out, "]"));
-        if (p->predicate == NULL)
-            return TL_OK;
-        TL_TRY(put(out, " where "));
-        return put_predicate(out, p->predicate, p->table->row_type);
+        return put_pushed(out, p);
     case TL_PLAN_VALUES:
         return tl_buf_appendf(out, "Values %lld rows", (long long)p->n_rows);
     case TL_PLAN_PROJECT:
@@ -330,10 +362,8 @@ static tl_status put_node(tl_buf *out, const tl_plan *p)
 static tl_status put_rest(tl_buf *out, const tl_plan *p)
 {
     bool is_join = p->kind == TL_PLAN_JOIN || p->kind == TL_PLAN_LOOKUP_JOIN || p->kind == TL_PLAN_TEMPORAL_JOIN;
-    if (is_join && p->predicate != NULL) {
-        TL_TRY(put(out, " where "));
-        TL_TRY(put_predicate(out, p->predicate, p->table->row_type));
-    }
+    if (is_join)
+        TL_TRY(put_pushed(out, p));
     if (!is_join || p->condition == NULL)
         return TL_OK;
     TL_TRY(put(out, " and "));

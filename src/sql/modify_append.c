@@ -2,8 +2,8 @@
  * UPDATE and DELETE of lake tables without a primary key: the rows found go into deletion vectors, or their files are written again without them;
  * an UPDATE writes what takes their place in the same commit. (Flink's connector refuses both, Spark's does them this way.)
  *
- * What the store can decide of the condition goes down into the files; the rest, and the new values, are a program over each batch
- * of rows that the store found.
+ * What the store can decide of the condition goes down into the files (of values of maps: to their indexes); the rest, and the new values,
+ * are a program over each batch of rows that the store found.
  */
 #include "sql/commands.h"
 
@@ -53,11 +53,12 @@ static tl_status written(void *ctx, tl_commit_messages *out, tl_error *err)
 }
 
 /* Writers of their own: a compaction beside the deletion would not know the rows that go. */
-static tl_status run(tl_binder *b, tl_table *table, tl_predicate *pred, change *c, bool update)
+static tl_status run(tl_binder *b, tl_table *table, tl_predicate *pred, tl_map_filter *map_filter, change *c, bool update)
 {
     tl_table *writable = NULL;
     tl_write_options options = {.pool = b->session->pool, .keep_ids = tl_table_config(table)->row_tracking};
-    tl_delete_spec spec = {.finder = {.predicate = pred, .match = c->program == NULL ? NULL : match, .ctx = c}, .written = written};
+    tl_delete_spec spec = {.finder = {.predicate = pred, .map_filter = map_filter, .match = c->program == NULL ? NULL : match, .ctx = c},
+                           .written = written};
     tl_status status = TL_OK;
     if (update)
         status = tl_table_reopen(table, "write-only", "true", &writable, b->err);
@@ -92,6 +93,7 @@ tl_status tl_sql__change_append(tl_binder *b, const tl_ast *ast, const tl_sql_ta
                                 const tl_plan *values)
 {
     tl_predicate *pred = NULL;
+    tl_map_filter *map_filter = NULL;
     tl_expr *rest = NULL;
     TL_TRY(check_scan(b, ast, table, scan));
     TL_TRY(tl_table_check_deletable(table->table, b->err));
@@ -99,6 +101,8 @@ tl_status tl_sql__change_append(tl_binder *b, const tl_ast *ast, const tl_sql_ta
         return tl_sql__change_by_rows(b, ast, table, scan, condition, values);
     if (condition != NULL)
         TL_TRY(tl_plan__to_predicate(b, condition, scan->type, &pred, &rest));
+    if (rest != NULL)
+        TL_TRY(tl_plan__to_map_filter(b, rest, scan->type, &map_filter));
     TL_CLEANUP(tl_sql_program_freep) tl_sql_program *program = NULL;
     TL_CLEANUP(tl_type_unrefp) const tl_type *nothing = NULL;
     TL_TRY(tl_type_create_row(false, NULL, 0, &nothing, b->err));
@@ -108,5 +112,5 @@ tl_status tl_sql__change_append(tl_binder *b, const tl_ast *ast, const tl_sql_ta
         TL_TRY(tl_sql_program_create(&env, scan->type, rest, values == NULL ? NULL : (const tl_expr *const *)values->exprs,
                                      values == NULL ? 0 : values->type->n_fields, values == NULL ? nothing : values->type, &program, b->err));
     change c = {.table = table->table, .program = program};
-    return run(b, table->table, pred, &c, /* update= */ values != NULL);
+    return run(b, table->table, pred, map_filter, &c, /* update= */ values != NULL);
 }

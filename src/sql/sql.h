@@ -257,7 +257,8 @@ struct tl_plan {
     /*
      * LOOKUP_JOIN: inputs[0] is the left. The dimension is `table`, of which `columns` (n_columns) are wanted; right_keys are
      * columns of table->row_type, left_keys columns of the left. `predicate` is bound to table->row_type and holds for the
-     * dimension's row alone; `condition` is over (left, wanted columns). Output: left, then the wanted columns.
+     * dimension's row alone; `condition` is over (left, wanted columns), map_filter what it says of values in the dimension's maps.
+     * Output: left, then the wanted columns.
      */
     int32_t n_columns;
     const tl_options *lookup_hint; /* of LOOKUP(…): retry-predicate, …; NULL: none */

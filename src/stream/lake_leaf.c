@@ -47,6 +47,7 @@ static tl_scan_spec spec_of(const lake_leaf *l)
     return (tl_scan_spec){.columns = l->plan->columns,
                           .n_columns = l->plan->type->n_fields,
                           .predicate = l->plan->predicate,
+                          .map_filter = l->plan->map_filter,
                           .limit = -1,
                           .with_kinds = true};
 }

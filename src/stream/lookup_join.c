@@ -148,7 +148,8 @@ static tl_status open_lookup(lookup_op *j, tl_error *err)
                            .n_keys = plan->n_keys,
                            .columns = plan->columns,
                            .n_columns = plan->n_columns,
-                           .predicate = plan->predicate};
+                           .predicate = plan->predicate,
+                           .map_filter = plan->map_filter};
     return tl_lookup_open(&spec, &j->lookup, err);
 }
 

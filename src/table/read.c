@@ -357,7 +357,7 @@ static tl_status read_data_split(tl_table *table, const tl_split *split, const t
     }
     if (split->kind != TL_SPLIT_DATA)
         return tl_table__read_changes(table, split, &read, out, err);
-    if (!split->streaming && !split->other_branch && !keep_deletes && !spec->with_kinds)
+    if (!split->other_branch && !keep_deletes) /* of streams each change for itself, as the caller's filter looks at them */
         read.map_filter = spec->map_filter;
     if (split->streaming || table->n_keys == 0)
         return tl_files_read(table->config, partition, split->bucket, split->files.items, split->files.n, &read, out, err);

@@ -90,7 +90,7 @@ typedef struct tl_scan_spec {
     const int32_t *columns; /* indices into tl_table_row_type(), in output order; NULL: all. None (0 of them): rows are only counted */
     int32_t n_columns;
     const tl_predicate *predicate; /* bound to tl_table_row_type(); pushed down and applied to the rows */
-    tl_map_filter *map_filter;     /* bound to the same: rows that fail may be left out, with batch reads of data (ref taken); NULL: none */
+    tl_map_filter *map_filter;     /* bound to the same: rows, or changes, that fail may be left out (ref taken); NULL: none */
     int64_t limit;                 /* < 0: none */
     bool with_kinds;               /* the batches' row_kind is set and deletes are kept where the table's read gives them */
     tl_pool *pool;                 /* NULL: single-threaded */
