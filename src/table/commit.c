@@ -499,6 +499,31 @@ static tl_status check_within(commit *c, const tl_predicate *partition, tl_error
     return TL_OK;
 }
 
+static void remove_changelogs(commit *c, const tl_commit_messages *messages)
+{
+    for (size_t i = 0; i < messages->n; i++) {
+        remove_list(c->table, &messages->items[i], &messages->items[i].changelog_files);
+        remove_list(c->table, &messages->items[i], &messages->items[i].compact_changelog);
+    }
+}
+
+/* The snapshot. `moved` receives what it deletes in partitions that are not overwritten. */
+static tl_status overwrite_with(commit *c, const tl_predicate *partition, const tl_map *partitions, tl_commit_messages *moved, tl_error *err)
+{
+    if (c->table->spans_partitions && (partition != NULL || partitions != NULL) && c->append.table.n > 0)
+        TL_TRY(tl_retract__moved(c->table, &c->append.table, partition, partitions, moved, err));
+    if (c->compact.table.n == 0 && c->compact.indexes.n == 0)
+        TL_TRY(tl_commit__upgrade(c->table, &c->append.table, err));
+    TL_TRY(collect(c->table, moved, &c->append, &c->compact, err));
+    tl_attempt attempt = attempt_of(c, TL_COMMIT_OVERWRITE);
+    attempt.overwrite = true;
+    attempt.overwrite_partition = partition;
+    attempt.overwrite_partitions = partitions;
+    attempt.based = moved;
+    tl_changes changes = {.table = c->append.table, .indexes = c->append.indexes}; /* changelog of an overwrite is not committed */
+    return make(c, &attempt, &changes, err);
+}
+
 static tl_status overwrite_phase(commit *c, const tl_predicate *partition, const tl_map *partitions, tl_error *err)
 {
     if (c->before.later > 0) {
@@ -509,22 +534,14 @@ static tl_status overwrite_phase(commit *c, const tl_predicate *partition, const
         c->result.snapshot_id = c->before.data;
         return drop_duplicates(c->table, c->before.data, c->messages, /* compaction= */ false, err);
     }
-    if (c->compact.table.n == 0 && c->compact.indexes.n == 0)
-        TL_TRY(tl_commit__upgrade(c->table, &c->append.table, err));
-    tl_attempt attempt = attempt_of(c, TL_COMMIT_OVERWRITE);
-    attempt.overwrite = true;
-    attempt.overwrite_partition = partition;
-    attempt.overwrite_partitions = partitions;
-    tl_changes changes = {.table = c->append.table, .indexes = c->append.indexes}; /* changelog of an overwrite is not committed */
-    return make(c, &attempt, &changes, err);
-}
-
-static void remove_changelogs(commit *c)
-{
-    for (size_t i = 0; i < c->messages->n; i++) {
-        remove_list(c->table, &c->messages->items[i], &c->messages->items[i].changelog_files);
-        remove_list(c->table, &c->messages->items[i], &c->messages->items[i].compact_changelog);
-    }
+    tl_commit_messages moved = {0};
+    tl_status status = overwrite_with(c, partition, partitions, &moved, err);
+    if (status == TL_OK)
+        remove_changelogs(c, &moved);
+    else if (status == TL_E_CONFLICT)
+        tl_table_abort(c->table, &moved); /* also if the caller may try again, which makes them anew */
+    tl_commit_messages_deinit(&moved);
+    return status;
 }
 
 static tl_status overwrite(commit *c, tl_error *err)
@@ -545,10 +562,6 @@ static tl_status overwrite(commit *c, tl_error *err)
         if (status == TL_OK)
             status = check_within(c, partition, err);
     }
-    if (status == TL_OK && c->table->spans_partitions && (dynamic || partition != NULL) && c->append.table.n > 0)
-        status = tl_error_set(err, TL_E_UNSUPPORTED,
-                              "not supported: overwriting some partitions of a table whose primary key spans partitions, since its keys may be "
-                              "in the others. Overwrite all of it (dynamic-partition-overwrite = false), or delete and insert");
     if (status == TL_OK && !skip)
         status = overwrite_phase(c, partition, dynamic ? &partitions : NULL, err);
     tl_map_deinit(&partitions);
@@ -556,7 +569,7 @@ static tl_status overwrite(commit *c, tl_error *err)
         return reject(c, status, err);
     tl_changes compact = {.table = c->compact.table, .indexes = c->compact.indexes};
     TL_TRY(compact_phase(c, &compact, err));
-    remove_changelogs(c);
+    remove_changelogs(c, c->messages);
     return TL_OK;
 }
 

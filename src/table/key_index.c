@@ -28,10 +28,6 @@ typedef struct key_partition {
     int32_t cursor; /* below it no bucket has room */
 } key_partition;
 
-typedef struct key_slot {
-    uint64_t low, high; /* of the key's hash */
-} key_slot;
-
 struct tl_key_index {
     tl_table *table;
     tl_write_view *view;
@@ -48,7 +44,7 @@ struct tl_key_index {
     int32_t cap_partitions;
     tl_map map; /* partition row -> position + 1 */
     /* slots */
-    key_slot *keys;
+    tl_key_hash *keys;
     int32_t *parts;
     uint16_t *buckets; /* bucket + 1; 0: free */
     uint32_t *stamps;  /* seconds when the key came; NULL without ttl */
@@ -132,7 +128,7 @@ tl_status tl_key_index_create(tl_table *table, tl_write_view *view, bool ignore_
 
 /* ---- the table of keys ---- */
 
-static size_t find(const tl_key_index *x, key_slot key)
+static size_t find(const tl_key_index *x, tl_key_hash key)
 {
     size_t at = key.low & (x->cap - 1);
     while (x->buckets[at] != 0 && (x->keys[at].low != key.low || x->keys[at].high != key.high))
@@ -192,7 +188,7 @@ static bool holds(const tl_key_index *x, size_t at, uint32_t now)
     return x->buckets[at] != 0 && (x->stamps == NULL || (int64_t)(now - x->stamps[at]) * 1000 <= x->ttl_ms);
 }
 
-static void put(tl_key_index *x, size_t at, key_slot key, int32_t part, int32_t bucket, uint32_t now)
+static void put(tl_key_index *x, size_t at, tl_key_hash key, int32_t part, int32_t bucket, uint32_t now)
 {
     x->count += x->buckets[at] == 0;
     x->keys[at] = key;
@@ -202,15 +198,14 @@ static void put(tl_key_index *x, size_t at, key_slot key, int32_t part, int32_t 
         x->stamps[at] = now;
 }
 
-/* Keys of all rows, from the BinaryRows of their primary keys. */
-static tl_status hash_keys(const tl_column *const *cols, int32_t n_cols, int64_t n_rows, key_slot *out, tl_error *err)
+tl_status tl_key_hashes(const tl_column *const *cols, int32_t n_cols, int64_t n_rows, tl_key_hash *out, tl_error *err)
 {
     tl_buf rows = {0};
     TL_CLEANUP(tl_freep) int64_t *offsets = tl_alloc((size_t)(n_rows + 1) * sizeof *offsets);
     tl_status status = offsets == NULL ? tl_nomem(err, "keys") : tl_binary_rows(cols, n_cols, n_rows, &rows, offsets, err);
     for (int64_t i = 0; status == TL_OK && i < n_rows; i++) {
         size_t bytes = (size_t)(offsets[i + 1] - offsets[i]);
-        out[i] = (key_slot){tl_xxh3(rows.data + offsets[i], bytes), tl_xxh64(rows.data + offsets[i], bytes, 1)};
+        out[i] = (tl_key_hash){tl_xxh3(rows.data + offsets[i], bytes), tl_xxh64(rows.data + offsets[i], bytes, 1)};
     }
     tl_buf_deinit(&rows);
     return status;
@@ -287,10 +282,10 @@ static tl_status choose(const tl_key_index *x, key_partition *p, int32_t *out, t
 
 static tl_status add_keys(tl_key_index *x, const tl_batch *keys, int32_t part, int32_t bucket, uint32_t now, tl_error *err)
 {
-    TL_CLEANUP(tl_freep) key_slot *hashes = tl_alloc((size_t)keys->n_rows * sizeof *hashes + 1);
+    TL_CLEANUP(tl_freep) tl_key_hash *hashes = tl_alloc((size_t)keys->n_rows * sizeof *hashes + 1);
     if (hashes == NULL || reserve(x, (size_t)keys->n_rows) != TL_OK)
         return tl_nomem(err, "key index");
-    TL_TRY(hash_keys((const tl_column *const *)keys->cols, keys->n_cols, keys->n_rows, hashes, err));
+    TL_TRY(tl_key_hashes((const tl_column *const *)keys->cols, keys->n_cols, keys->n_rows, hashes, err));
     for (int64_t i = 0; i < keys->n_rows; i++) {
         size_t at = find(x, hashes[i]);
         if (x->buckets[at] != 0)
@@ -403,7 +398,7 @@ static void add_route(routes *r, int64_t source, int32_t part, int32_t bucket, b
     r->identity &= part < 0 && r->n == (size_t)source + 1;
 }
 
-static tl_status route_row(tl_key_index *x, int64_t i, key_slot key, int32_t part, uint32_t now, routes *out, tl_error *err)
+static tl_status route_row(tl_key_index *x, int64_t i, tl_key_hash key, int32_t part, uint32_t now, routes *out, tl_error *err)
 {
     if (reserve(x, 1) != TL_OK)
         return tl_nomem(err, "key index");
@@ -437,14 +432,14 @@ static tl_status route_row(tl_key_index *x, int64_t i, key_slot key, int32_t par
 
 static tl_status route_rows(tl_key_index *x, const tl_batch *batch, const tl_buf *rows, const int64_t *offsets, routes *out, tl_error *err)
 {
-    TL_CLEANUP(tl_freep) key_slot *keys = tl_alloc((size_t)batch->n_rows * sizeof *keys);
+    TL_CLEANUP(tl_freep) tl_key_hash *keys = tl_alloc((size_t)batch->n_rows * sizeof *keys);
     TL_CLEANUP(tl_freep) const tl_column **cols = tl_calloc((size_t)x->n_pk, sizeof *cols);
     out->items = tl_alloc((size_t)batch->n_rows * 2 * sizeof *out->items);
     if (keys == NULL || cols == NULL || out->items == NULL)
         return tl_nomem(err, "keys");
     for (int32_t i = 0; i < x->n_pk; i++)
         cols[i] = batch->cols[x->pk_idx[i]];
-    TL_TRY(hash_keys(cols, x->n_pk, batch->n_rows, keys, err));
+    TL_TRY(tl_key_hashes(cols, x->n_pk, batch->n_rows, keys, err));
     uint32_t now = now_seconds();
     int32_t part = -1;
     tl_bytes_view last = {0};

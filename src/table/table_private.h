@@ -348,6 +348,15 @@ typedef struct tl_attempt {
 /** Make one snapshot of `changes`, with retries. TL_E_CONFLICT (not retryable) if the changes contradict what is there. */
 tl_status tl_commit__try(const tl_attempt *attempt, const tl_changes *changes, int64_t *snapshot_id, int32_t *retries, tl_error *err);
 
+/**
+ * For an overwrite of some partitions of a table whose primary key spans partitions: messages that delete the keys of the new files
+ * `fresh` in the partitions that stay. The caller commits them with the overwrite, `based` on them, or aborts them. Retract.c says how.
+ * @param partition, partitions  what is overwritten, as in tl_attempt
+ * @error TL_E_UNSUPPORTED if the table's deletes do not take effect at once
+ */
+tl_status tl_retract__moved(tl_table *table, const tl_entries *fresh, const tl_predicate *partition, const tl_map *partitions,
+                            tl_commit_messages *out, tl_error *err);
+
 /** Names of files made by an attempt. */
 typedef struct tl_names {
     char **items;

@@ -415,6 +415,18 @@ tl_status tl_table_writer_write(tl_table_writer *w, const tl_batch *batch, tl_er
     return status;
 }
 
+tl_status tl_table__writer_put(tl_table_writer *w, tl_bytes_view partition, int32_t bucket, tl_batch *rows, tl_error *err)
+{
+    tl_bucket_rows one = {.bucket = bucket, .rows = rows};
+    tl_status status = tl_bytes_dup(partition, &one.partition) == TL_OK ? TL_OK : tl_nomem(err, "partition");
+    const tl_bucket_parts parts = {.items = &one, .n = 1};
+    if (status == TL_OK)
+        status = write_parts(w, &parts, err);
+    tl_bytes_deinit(&one.partition);
+    tl_batch_free(rows);
+    return status;
+}
+
 /* ---- compaction ---- */
 
 tl_status tl_table_writer_compact(tl_table_writer *w, bool full, tl_error *err)

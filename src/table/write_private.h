@@ -56,7 +56,14 @@ bool tl_hash_index_base(const tl_hash_index *index, tl_bytes_view partition, uin
 /** Forget partitions that were not asked for in the last `keep_rounds` prepares. */
 tl_status tl_hash_index_close_idle(tl_hash_index *index, int64_t keep_rounds, tl_error *err);
 
-/* ---- where keys are that span partitions (key_index.c) ---- */
+/* ---- where keys are that span partitions (key_index.c, retract.c) ---- */
+
+/** A primary key, by which it is found: two share it by chance once in 10^38 pairs. */
+typedef struct tl_key_hash {
+    uint64_t low, high;
+} tl_key_hash;
+/** The hashes of rows' primary keys, from all of its columns in order. */
+tl_status tl_key_hashes(const tl_column *const *cols, int32_t n_cols, int64_t n_rows, tl_key_hash *out, tl_error *err);
 
 typedef struct tl_key_index tl_key_index;
 /** `view` must outlive it. `ignore_previous`: an overwrite of the whole table, which starts without keys. */
@@ -70,6 +77,10 @@ tl_status tl_key_index_route(tl_key_index *index, tl_batch **batch, int32_t **bu
 bool tl_key_index_base(const tl_key_index *index, int64_t *base);
 /** Keeps the keys if nobody else changed rows. */
 tl_status tl_key_index_committed(tl_key_index *index, const tl_commit_result *result, tl_error *err);
+
+/** Write rows of the table's columns into a bucket that is known, with their kinds and without a look at any rules; takes `rows` over, also
+    on failure. */
+tl_status tl_table__writer_put(tl_table_writer *writer, tl_bytes_view partition, int32_t bucket, tl_batch *rows, tl_error *err);
 
 /* ---- real buckets of postponed tables (bucket_counts.c) ---- */
 

@@ -19,6 +19,7 @@ import random_clustering  # noqa: E402
 import random_evolution  # noqa: E402
 import random_expiry  # noqa: E402
 import random_layout  # noqa: E402
+import random_moves  # noqa: E402
 import random_postpone  # noqa: E402
 import random_vectors  # noqa: E402
 
@@ -30,6 +31,7 @@ KINDS = {
     "row-ids": random_evolution,
     "layout": random_layout,
     "postpone": random_postpone,
+    "moves": random_moves,
     "chains": random_chains,
 }
 STEPS = 12
