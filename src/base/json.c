@@ -1,5 +1,6 @@
 /* JSON reader: recursive descent over the text, nodes in an arena. RFC 8259, strict. */
 #include "base/json.h"
+#include "base/utf8.h"
 
 #include <stdlib.h>
 
@@ -252,8 +253,25 @@ static tl_status parse_value(parser *ps, tl_json **out)
     return TL_OK;
 }
 
+/* Text that is no UTF-8 is what Java reads it as: else names that differ would be printed alike. */
+static tl_status as_utf8(tl_arena *arena, tl_bytes_view *text, tl_error *err)
+{
+    if (TL_LIKELY(tl_utf8_valid(*text)))
+        return TL_OK;
+    tl_buf valid = {0};
+    tl_status status = tl_utf8_append(&valid, *text);
+    void *copy = status == TL_OK ? tl_arena_alloc(arena, valid.len) : NULL;
+    if (copy != NULL) {
+        memcpy(copy, valid.data, valid.len);
+        *text = (tl_bytes_view){copy, valid.len};
+    }
+    tl_buf_deinit(&valid);
+    return copy == NULL ? tl_nomem(err, "JSON") : TL_OK;
+}
+
 tl_status tl_json_parse(tl_arena *arena, tl_bytes_view text, const tl_json **out, tl_error *err)
 {
+    TL_TRY(as_utf8(arena, &text, err));
     parser ps = {arena, text.data, text.data, text.data + text.len, err, 0};
     tl_json *node;
     TL_TRY(parse_value(&ps, &node));

@@ -80,6 +80,13 @@ static tl_status matching_rows(tl_binder *b, const tl_ast *ast, const tl_ast *wh
     return condition == NULL ? TL_OK : tl_bind__filter(b, *plan, condition, plan);
 }
 
+/* Whether rows of a table without a key are to be changed: its options say so. */
+static bool rows_can_change(const tl_sql_table *table)
+{
+    const tl_lsm_config *config = tl_table_config(table->table);
+    return config != NULL && (config->deletion_vectors || config->row_tracking);
+}
+
 static bool is_key(const tl_sql_table *table, int32_t column)
 {
     for (int32_t i = 0; i < table->n_primary_key; i++)
@@ -165,8 +172,10 @@ tl_status tl_sql__update(tl_binder *b, const tl_ast *ast)
     TL_TRY(target(b, ast, "UPDATE", &table));
     if (tl_table_config(table->table) != NULL && tl_table_config(table->table)->data_evolution)
         return tl_sql__update_evolution(b, ast, table);
-    if (table->n_primary_key == 0)
+    if (table->n_primary_key == 0 && rows_can_change(table))
         return update_append(b, ast, table);
+    if (table->n_primary_key == 0) /* Flink's words, which scripts may know; DELETE and merge_into do without */
+        return BIND_ERROR(b, ast, "org.apache.paimon.table.AppendOnlyFileStoreTable can not support update, because there is no primary key.");
     const char *engine = merge_engine(table);
     tl_plan *rows;
     TL_TRY(matching_rows(b, ast, ast->kid[2], &rows));

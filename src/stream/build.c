@@ -82,8 +82,10 @@ tl_status tl_stream__build(tl_pipeline *pipeline, const tl_plan *plan, tl_op **o
 {
     switch (plan->kind) {
     case TL_PLAN_SCAN:
-        return plan->table->kind == TL_SQL_TABLE_LAKE ? tl_stream__lake_leaf(pipeline, plan, out, err)
-                                                      : tl_stream__connector_leaf(pipeline, plan, out, err);
+        if (plan->table->kind != TL_SQL_TABLE_LAKE)
+            return tl_stream__connector_leaf(pipeline, plan, out, err);
+        return tl_stream__lacks_old_rows(plan->table) && !pipeline->new_rows_do ? tl_stream__normalize(pipeline, plan, out, err)
+                                                                                : tl_stream__lake_leaf(pipeline, plan, out, err);
     case TL_PLAN_VALUES:
         return tl_stream__values_leaf(pipeline, plan, out, err);
     case TL_PLAN_PROJECT:

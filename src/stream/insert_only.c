@@ -74,6 +74,54 @@ bool tl_stream__splits_updates(const tl_plan *plan)
     }
 }
 
+/* Column of the scan's table that a column of the plan is, through projections; -1: none, or there is another node. */
+static int32_t scanned_column(const tl_plan *plan, int32_t column)
+{
+    for (; plan->kind == TL_PLAN_PROJECT || plan->kind == TL_PLAN_WATERMARK; plan = plan->inputs[0]) {
+        if (plan->kind == TL_PLAN_PROJECT && plan->exprs[column]->kind != TL_EXPR_COLUMN)
+            return -1;
+        if (plan->kind == TL_PLAN_PROJECT)
+            column = plan->exprs[column]->column;
+    }
+    return plan->kind == TL_PLAN_SCAN ? plan->columns[column] : -1;
+}
+
+/* Whether a filter of a scan speaks of the table's key alone. */
+static bool filters_by_key(const tl_plan *scan, const tl_table_schema *schema)
+{
+    const tl_type *row = scan->table->row_type;
+    if (scan->predicate == NULL)
+        return true;
+    TL_CLEANUP(tl_freep) bool *used = tl_calloc((size_t)row->n_fields + 1, sizeof *used);
+    if (used == NULL)
+        return false;
+    tl_predicate_columns(scan->predicate, used);
+    for (int32_t i = 0; i < schema->n_primary_keys; i++)
+        used[tl_type_field_index(row, schema->primary_keys[i])] = false;
+    for (int32_t c = 0; c < row->n_fields; c++)
+        if (used[c])
+            return false;
+    return true;
+}
+
+bool tl_stream__new_rows_do(const tl_plan *plan, const tl_sql_table *sink, bool drops_update_before)
+{
+    const tl_plan *scan = plan;
+    while (scan->kind == TL_PLAN_PROJECT || scan->kind == TL_PLAN_WATERMARK)
+        scan = scan->inputs[0];
+    if (sink == NULL || !drops_update_before || scan->kind != TL_PLAN_SCAN || !tl_stream__lacks_old_rows(scan->table))
+        return false;
+    const tl_table_schema *from = tl_table_schema_of(scan->table->table), *to = tl_table_schema_of(sink->table);
+    bool same = from->n_primary_keys == to->n_primary_keys && filters_by_key(scan, from);
+    for (int32_t i = 0; same && i < to->n_primary_keys; i++) {
+        int32_t column = scanned_column(plan, tl_type_field_index(sink->row_type, to->primary_keys[i]));
+        same = false;
+        for (int32_t k = 0; column >= 0 && k < from->n_primary_keys; k++)
+            same |= tl_type_field_index(scan->table->row_type, from->primary_keys[k]) == column;
+    }
+    return same;
+}
+
 bool tl_stream__insert_only(const tl_plan *plan)
 {
     switch (plan->kind) {

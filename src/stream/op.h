@@ -66,6 +66,7 @@ struct tl_pipeline {
     bool stateful;   /* some operator has state that must be rebuilt */
     bool event_time; /* some operator looks at watermarks */
     bool splits_updates; /* see tl_stream__splits_updates() */
+    bool new_rows_do;    /* see tl_stream__new_rows_do() */
     bool replaying;  /* a history is read to rebuild state; what comes out is dropped */
     /* A commit is due: leaves that stand between two snapshots give no more rows, the others go on until they do. */
     bool drain;
@@ -120,6 +121,11 @@ bool tl_stream__insert_only(const tl_plan *plan);
 tl_status tl_stream__need_insert_only(const tl_plan *plan, const char *what, tl_error *err);
 /** A system table whose rows are changes themselves: they only come. */
 bool tl_stream__rows_are_changes(const tl_sql_table *table);
+/**
+ * Whether new rows alone will do for a sink: columns of one table go into it as they are, its key is theirs, and it drops old rows.
+ * (`sink` NULL: they are shown, which wants both.)
+ */
+bool tl_stream__new_rows_do(const tl_plan *plan, const tl_sql_table *sink, bool drops_update_before);
 /** Whether -U rows count although every changed row has a key: the +U row may have been held back. */
 bool tl_stream__splits_updates(const tl_plan *plan);
 /** Build the tree of a plan (without its sink). TL_E_UNSUPPORTED names an operator that streaming does not have. */
@@ -170,6 +176,10 @@ tl_status tl_stream__add_leaf(tl_pipeline *pipeline, tl_leaf *leaf, tl_error *er
 
 /* One constructor per kind of plan node; inputs are taken over, also on failure. */
 tl_status tl_stream__lake_leaf(tl_pipeline *pipeline, const tl_plan *plan, tl_op **out, tl_error *err);
+/** Whether the changes of a table are new rows of keys, without the rows that they replace. */
+bool tl_stream__lacks_old_rows(const tl_sql_table *table);
+/** A scan of such a table that gives the old rows, too. */
+tl_status tl_stream__normalize(tl_pipeline *pipeline, const tl_plan *plan, tl_op **out, tl_error *err);
 tl_status tl_stream__connector_leaf(tl_pipeline *pipeline, const tl_plan *plan, tl_op **out, tl_error *err);
 tl_status tl_stream__values_leaf(tl_pipeline *pipeline, const tl_plan *plan, tl_op **out, tl_error *err);
 tl_status tl_stream__map(tl_pipeline *pipeline, const tl_plan *plan, tl_op *input, tl_op **out, tl_error *err);

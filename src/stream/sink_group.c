@@ -97,6 +97,7 @@ static tl_status add_pipeline(tl_sink_group *g, const tl_plan *plan, tl_error *e
     if (ttl != NULL)
         TL_TRY(tl_error_wrap(err, tl_parse_duration_ms(ttl, &p->state_ttl_ms, err), "setting 'table.exec.state.ttl'"));
     p->splits_updates = tl_stream__splits_updates(plan);
+    p->new_rows_do = tl_stream__new_rows_do(plan, g->sink, g->sink != NULL && g->sink->kind == TL_SQL_TABLE_LAKE && drops_update_before(g->sink->table));
     return tl_stream__build(p, plan, &p->root, err);
 }
 

@@ -92,7 +92,7 @@ static tl_status see_rows(const tl_table *table, const tl_batch *batch, const bu
     TL_TRY(tl_bucket_hash((const tl_column *const *)batch->cols, table->n_keys, batch->n_rows, hashes, err));
     for (int64_t i = 0; i < batch->n_rows; i++) {
         uint32_t hash = (uint32_t)hashes[i];
-        *missing += bsearch(&hash, index->hashes, index->n, sizeof hash, by_value) == NULL;
+        *missing += index->n == 0 || bsearch(&hash, index->hashes, index->n, sizeof hash, by_value) == NULL;
     }
     return TL_OK;
 }
