@@ -78,14 +78,33 @@ static tl_status build_unary(tl_pipeline *pipeline, const tl_plan *plan, tl_op *
     }
 }
 
+/* What commits add to a table of these engines are no rows of it: only a changelog tells what becomes of them. Java: TableScanUtils. */
+static tl_status check_changes(const tl_sql_table *table, tl_error *err)
+{
+    static const char *const engines[][2] = {{"partial-update", "Partial update"}, {"aggregation", "Pre-aggregate"}, {"first-row", "First row"}};
+    const char *engine = tl_table_option(table->table, "merge-engine"), *producer = tl_table_option(table->table, "changelog-producer");
+    if (tl_table_is_system(table->table) || (producer != NULL && strcmp(producer, "none") != 0))
+        return TL_OK;
+    for (size_t i = 0; engine != NULL && i < TL_ARRAY_LEN(engines); i++)
+        if (strcmp(engine, engines[i][0]) == 0)
+            return tl_error_set(err, TL_E_UNSUPPORTED, "table '%s.%s': %s streaming reading is not supported. You can use 'lookup' or 'full-compaction' changelog producer "
+                                "to support streaming reading. ('input' changelog producer is also supported, but only returns input records.)",
+                                table->db, table->name, engines[i][1]);
+    return TL_OK;
+}
+
+static tl_status build_lake_scan(tl_pipeline *pipeline, const tl_plan *plan, tl_op **out, tl_error *err)
+{
+    TL_TRY(check_changes(plan->table, err));
+    return tl_stream__lacks_old_rows(plan->table) && !pipeline->new_rows_do ? tl_stream__normalize(pipeline, plan, out, err)
+                                                                            : tl_stream__lake_leaf(pipeline, plan, out, err);
+}
+
 tl_status tl_stream__build(tl_pipeline *pipeline, const tl_plan *plan, tl_op **out, tl_error *err)
 {
     switch (plan->kind) {
     case TL_PLAN_SCAN:
-        if (plan->table->kind != TL_SQL_TABLE_LAKE)
-            return tl_stream__connector_leaf(pipeline, plan, out, err);
-        return tl_stream__lacks_old_rows(plan->table) && !pipeline->new_rows_do ? tl_stream__normalize(pipeline, plan, out, err)
-                                                                                : tl_stream__lake_leaf(pipeline, plan, out, err);
+        return plan->table->kind == TL_SQL_TABLE_LAKE ? build_lake_scan(pipeline, plan, out, err) : tl_stream__connector_leaf(pipeline, plan, out, err);
     case TL_PLAN_VALUES:
         return tl_stream__values_leaf(pipeline, plan, out, err);
     case TL_PLAN_PROJECT:
