@@ -82,10 +82,8 @@ static tl_status build_unary(tl_pipeline *pipeline, const tl_plan *plan, tl_op *
 static tl_status check_changes(const tl_sql_table *table, tl_error *err)
 {
     static const char *const engines[][2] = {{"partial-update", "Partial update"}, {"aggregation", "Pre-aggregate"}, {"first-row", "First row"}};
-    const char *engine = tl_table_option(table->table, "merge-engine"), *producer = tl_table_option(table->table, "changelog-producer");
-    if (tl_table_is_system(table->table) || (producer != NULL && strcmp(producer, "none") != 0))
-        return TL_OK;
-    for (size_t i = 0; engine != NULL && i < TL_ARRAY_LEN(engines); i++)
+    const char *engine = tl_table_option(table->table, "merge-engine");
+    for (size_t i = 0; engine != NULL && tl_stream__has_no_changelog(table) && i < TL_ARRAY_LEN(engines); i++)
         if (strcmp(engine, engines[i][0]) == 0)
             return tl_error_set(err, TL_E_UNSUPPORTED, "table '%s.%s': %s streaming reading is not supported. You can use 'lookup' or 'full-compaction' changelog producer "
                                 "to support streaming reading. ('input' changelog producer is also supported, but only returns input records.)",

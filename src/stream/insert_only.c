@@ -86,9 +86,9 @@ static int32_t scanned_column(const tl_plan *plan, int32_t column)
     return plan->kind == TL_PLAN_SCAN ? plan->columns[column] : -1;
 }
 
-/* Whether a filter of a scan speaks of the table's key alone. */
-static bool filters_by_key(const tl_plan *scan, const tl_table_schema *schema)
+bool tl_stream__filters_by_key(const tl_plan *scan)
 {
+    const tl_table_schema *schema = tl_table_schema_of(scan->table->table);
     const tl_type *row = scan->table->row_type;
     if (scan->predicate == NULL)
         return true;
@@ -112,7 +112,7 @@ bool tl_stream__new_rows_do(const tl_plan *plan, const tl_sql_table *sink, bool 
     if (sink == NULL || !drops_update_before || scan->kind != TL_PLAN_SCAN || !tl_stream__lacks_old_rows(scan->table))
         return false;
     const tl_table_schema *from = tl_table_schema_of(scan->table->table), *to = tl_table_schema_of(sink->table);
-    bool same = from->n_primary_keys == to->n_primary_keys && filters_by_key(scan, from);
+    bool same = from->n_primary_keys == to->n_primary_keys && tl_stream__filters_by_key(scan);
     for (int32_t i = 0; same && i < to->n_primary_keys; i++) {
         int32_t column = scanned_column(plan, tl_type_field_index(sink->row_type, to->primary_keys[i]));
         same = false;

@@ -267,6 +267,8 @@ static tl_status choose_filters(normalize_op *o, tl_error *err)
     const tl_type *row = o->plan->table->row_type;
     if (o->plan->predicate == NULL)
         return TL_OK;
+    if (tl_stream__filters_by_key(o->plan)) /* the scan does all of it */
+        return tl_predicate_dup(o->plan->predicate, &o->below, err);
     TL_CLEANUP(tl_freep) bool *used = tl_calloc((size_t)row->n_fields + 1, sizeof *used);
     TL_CLEANUP(tl_freep) int32_t *of_key = tl_alloc(sizeof *of_key * (size_t)(row->n_fields + 1));
     TL_CLEANUP(tl_freep) int32_t *of_read = tl_alloc(sizeof *of_read * (size_t)(row->n_fields + 1));
@@ -303,14 +305,16 @@ static bool is_option(const tl_table *table, const char *key, const char *value)
     return text != NULL && strcmp(text, value) == 0;
 }
 
+bool tl_stream__has_no_changelog(const tl_sql_table *table)
+{
+    const char *producer = tl_table_option(table->table, "changelog-producer");
+    return !tl_table_is_system(table->table) && (producer == NULL || strcmp(producer, "none") == 0);
+}
+
 bool tl_stream__lacks_old_rows(const tl_sql_table *table)
 {
-    if (table->kind != TL_SQL_TABLE_LAKE || tl_stream__rows_are_changes(table) || tl_table_is_system(table->table) ||
-        tl_table_schema_of(table->table)->n_primary_keys == 0)
-        return false;
-    const char *producer = tl_table_option(table->table, "changelog-producer");
-    return (producer == NULL || strcmp(producer, "none") == 0) && !is_option(table->table, "merge-engine", "first-row") &&
-           !is_option(table->table, "scan.remove-normalize", "true");
+    return table->kind == TL_SQL_TABLE_LAKE && tl_stream__has_no_changelog(table) && tl_table_schema_of(table->table)->n_primary_keys > 0 &&
+           !is_option(table->table, "merge-engine", "first-row") && !is_option(table->table, "scan.remove-normalize", "true");
 }
 
 tl_status tl_stream__normalize(tl_pipeline *pipeline, const tl_plan *plan, tl_op **out, tl_error *err)

@@ -176,6 +176,10 @@ tl_status tl_stream__add_leaf(tl_pipeline *pipeline, tl_leaf *leaf, tl_error *er
 
 /* One constructor per kind of plan node; inputs are taken over, also on failure. */
 tl_status tl_stream__lake_leaf(tl_pipeline *pipeline, const tl_plan *plan, tl_op **out, tl_error *err);
+/** Whether a lake table is none of the system's and has no changelog: its changes are what commits add. */
+bool tl_stream__has_no_changelog(const tl_sql_table *table);
+/** Whether a scan's filter speaks of the table's key alone: it holds for all rows of a key or for none. */
+bool tl_stream__filters_by_key(const tl_plan *scan);
 /** Whether the changes of a table are new rows of keys, without the rows that they replace. */
 bool tl_stream__lacks_old_rows(const tl_sql_table *table);
 /** A scan of such a table that gives the old rows, too. */
