@@ -311,21 +311,6 @@ static tl_status wants(chain *c, const node *n, const tl_predicate *partition, c
                         name);
 }
 
-static tl_status partition_predicate(const tl_table *table, const tl_predicate *pred, tl_predicate **out, tl_error *err)
-{
-    int32_t n = table->schema->row_type->n_fields;
-    TL_CLEANUP(tl_freep) int32_t *map = tl_alloc((size_t)(n + 1) * sizeof *map);
-    if (pred == NULL)
-        return TL_OK;
-    if (map == NULL)
-        return tl_nomem(err, "predicate");
-    for (int32_t i = 0; i < n; i++)
-        map[i] = -1;
-    for (int32_t i = 0; i < table->n_partition; i++)
-        map[table->partition_idx[i]] = i;
-    return tl_predicate_remap(pred, map, /* weaken= */ true, out, err);
-}
-
 static tl_status note(tl_map *needed, const node *n, tl_error *err)
 {
     static char mark;
@@ -378,7 +363,7 @@ static tl_status plan_chained(chain *c, const tl_predicate *pred, const tl_map *
     TL_TRY(list_all(c->anchors, pool, &c->in_snapshot, err));
     TL_TRY(list_all(c->delta, pool, &c->in_delta, err));
     TL_TRY(collect_nodes(c, err));
-    TL_TRY(partition_predicate(c->table, pred, &partition, err));
+    TL_TRY(tl_table__weakened(c->table, pred, c->table->partition_idx, c->table->n_partition, &partition, err));
     TL_CLEANUP(tl_freep) bool *wanted = tl_calloc(c->n + 1, sizeof *wanted);
     TL_CLEANUP(tl_freep) node **items = tl_calloc(c->n + 1, sizeof *items);
     if (wanted == NULL || items == NULL)

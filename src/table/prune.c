@@ -51,7 +51,7 @@ static tl_status column_map(const tl_table *table, const int32_t *columns, int32
     return TL_OK;
 }
 
-static tl_status weakened(const tl_table *table, const tl_predicate *pred, const int32_t *columns, int32_t n, tl_predicate **out, tl_error *err)
+tl_status tl_table__weakened(const tl_table *table, const tl_predicate *pred, const int32_t *columns, int32_t n, tl_predicate **out, tl_error *err)
 {
     if (pred == NULL || n == 0)
         return TL_OK;
@@ -141,7 +141,7 @@ static tl_status build(tl_pruner *p, tl_error *err)
 {
     tl_table *table = p->table;
     const tl_scan *scan = p->scan;
-    TL_TRY(weakened(table, scan->predicate, table->partition_idx, table->n_partition, &p->partition, err));
+    TL_TRY(tl_table__weakened(table, scan->predicate, table->partition_idx, table->n_partition, &p->partition, err));
     if (scan->partition != NULL) {
         tl_predicate *copy = NULL;
         TL_TRY(tl_predicate_dup(scan->partition, &copy, err));
@@ -150,7 +150,7 @@ static tl_status build(tl_pruner *p, tl_error *err)
         TL_TRY(tl_predicate_combine(TL_PRED_AND, mine, copy, &both, err));
         p->partition = both;
     }
-    TL_TRY(weakened(table, scan->predicate, table->key_idx, table->n_keys, &p->keys, err));
+    TL_TRY(tl_table__weakened(table, scan->predicate, table->key_idx, table->n_keys, &p->keys, err));
     TL_TRY(tl_type_project(table->schema->row_type, table->key_idx, table->n_keys, &p->key_type, err));
     if (scan->predicate != NULL) {
         p->used = tl_calloc((size_t)table->schema->row_type->n_fields, sizeof *p->used);

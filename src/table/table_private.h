@@ -213,6 +213,8 @@ bool tl_pruner_manifest(tl_pruner *pruner, const tl_manifest_meta *meta);
 /** tl_entry_filter; `ctx` is the pruner. One thread at a time. Failures are kept: ask tl_pruner_status() afterwards. */
 bool tl_pruner_entry(void *ctx, tl_bytes_view partition, int32_t bucket, int32_t total_buckets, int32_t level);
 tl_status tl_pruner_status(const tl_pruner *pruner, tl_error *err);
+/** What a predicate on the table's columns (NULL: none) says of n of them alone, bound to a ROW of these; *out stays where there are none. */
+tl_status tl_table__weakened(const tl_table *table, const tl_predicate *pred, const int32_t *columns, int32_t n, tl_predicate **out, tl_error *err);
 /** False only if no row of the file can have a key (or, second, a value) that passes. */
 tl_status tl_pruner_file_keys(tl_pruner *pruner, const tl_data_file *file, bool *keep, tl_error *err);
 tl_status tl_pruner_file_values(tl_pruner *pruner, const tl_data_file *file, bool *keep, tl_error *err);
