@@ -23,7 +23,9 @@ static int unknown_command(char **argv)
             fputs(commands[i].name, stderr);
         begins = true;
     }
-    if (!begins) {
+    if (!begins && argv[0][0] == '-') {
+        fprintf(stderr, "tidelake: '%s' where a command should be; options stand behind it: tidelake COMMAND %s", argv[0], argv[0]);
+    } else if (!begins) {
         const char *near = cli_nearest(argv[0], names, n);
         fprintf(stderr, "tidelake: no command '%s'", argv[0]);
         if (near != NULL)
