@@ -13,6 +13,12 @@ size_t tl_row_ranges_find(const tl_row_ranges *ranges, size_t start, int64_t row
     return start;
 }
 
+bool tl_row_ranges_meet(const tl_row_ranges *ranges, size_t *at, int64_t from, int64_t to)
+{
+    *at = tl_row_ranges_find(ranges, *at, from);
+    return *at < ranges->n && ranges->items[*at].from < to;
+}
+
 static size_t n_words(const tl_row_set *set)
 {
     return (size_t)(set->n_rows / 64 + (set->n_rows % 64 != 0));

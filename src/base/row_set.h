@@ -20,6 +20,8 @@ typedef struct tl_row_ranges {
 void tl_row_ranges_deinit(tl_row_ranges *ranges);
 /** The first of the ranges, at or after number `start`, that ends behind `row`; ranges.n if there is none. */
 size_t tl_row_ranges_find(const tl_row_ranges *ranges, size_t start, int64_t row);
+/** Whether some of the rows [from, to) are in the ranges. *at (at first 0) moves on, so that `from` may only grow. */
+bool tl_row_ranges_meet(const tl_row_ranges *ranges, size_t *at, int64_t from, int64_t to);
 
 /** Some of the rows [0, n_rows). */
 typedef struct tl_row_set {

@@ -2,6 +2,7 @@
 #include "format/format.h"
 
 #include "support/random_column.h"
+#include "types/builder.h"
 #include "types/text.h"
 
 #define ROWS 3000
@@ -86,22 +87,41 @@ static void check_rows(const table *t, const tl_batch *got, const bool *passing,
     }
 }
 
+/* None, one that most rows pass, or one that few do; NULL: all rows pass. */
+static tl_predicate *random_predicate(const table *t, uint64_t *rng, bool *passing)
+{
+    tl_error err;
+    tl_predicate *pred = NULL;
+    uint64_t which = test_random(rng) % 3;
+    for (int64_t i = 0; i < ROWS; i++)
+        passing[i] = which == 0 || (which == 1 && !tl_col_is_null(t->batch->cols[1], i));
+    if (which == 1)
+        assert_ok(tl_predicate_leaf(TL_PRED_IS_NOT_NULL, 1, NULL, &pred, &err), &err);
+    if (which == 2) {
+        tl_column *few = NULL;
+        int64_t n = 1 + (int64_t)(test_random(rng) % 20);
+        assert_ok(tl_column_alloc(t->type->fields[0].type, n, &few, &err), &err);
+        for (int64_t i = 0; i < n; i++) {
+            int32_t row = (int32_t)(test_random(rng) % ROWS);
+            ((int32_t *)few->values)[i] = row;
+            passing[row] = true;
+        }
+        assert_ok(tl_predicate_leaf(TL_PRED_IN, 0, few, &pred, &err), &err);
+    }
+    return pred;
+}
+
 static void read_some(const table *t, const tl_format *format, uint64_t *rng)
 {
     tl_error err;
     tl_reader *reader = NULL;
-    tl_predicate *pred = NULL;
     static bool passing[ROWS];
     tl_row_ranges ranges = random_ranges(rng);
-    bool filtered = test_random(rng) % 2 == 0;
+    tl_predicate *pred = random_predicate(t, rng, passing);
     int64_t last = -1;
-    if (filtered)
-        assert_ok(tl_predicate_leaf(TL_PRED_IS_NOT_NULL, 1, NULL, &pred, &err), &err);
-    for (int64_t i = 0; i < ROWS; i++)
-        passing[i] = !filtered || !tl_col_is_null(t->batch->cols[1], i);
     tl_read_spec spec = {.row_type = t->type,
                          .predicate = pred,
-                         .exact = filtered,
+                         .exact = pred != NULL,
                          .rows = &ranges,
                          .batch_rows = test_random(rng) % 3 == 0 ? 0 : 1 + (int64_t)(test_random(rng) % 700),
                          .with_row_numbers = true};
@@ -149,8 +169,58 @@ static void rows_wanted_come_with_their_numbers(void **state)
     }
 }
 
+#define LONG_ROWS 5
+#define LONG_BYTES ((size_t)20 << 20)
+
+/* Windows of few rows are not put together to batches of many: their strings would take more memory than a batch may. */
+static void batches_of_long_strings_stay_small(void **state)
+{
+    (void)state;
+    tl_error err;
+    tl_reader *reader = NULL;
+    table t = {.type = test_type("ROW<a STRING> NOT NULL")};
+    tl_file_writer *writer = NULL;
+    tl_write_result result = {0};
+    tl_column *col = NULL;
+    tl_builder *builder = NULL;
+    char *text = tl_alloc(LONG_BYTES);
+    assert_ok(tl_fs_memory(&t.fs, &err), &err);
+    assert_ok(tl_format_parquet.create(t.fs, "/f", &(tl_write_spec){.row_type = t.type, .field_ids = &(int32_t){0}, .compression = "zstd"}, &writer, &err), &err);
+    for (int32_t i = 0; i < LONG_ROWS; i++) {
+        memset(text, 'a' + i, LONG_BYTES);
+        assert_ok(tl_builder_create(t.type->fields[0].type, &builder, &err), &err);
+        assert_int_equal(tl_builder_bytes(builder, (const uint8_t *)text, LONG_BYTES), TL_OK);
+        assert_ok(tl_builder_finish(builder, &col, &err), &err);
+        tl_builder_free(builder);
+        assert_ok(tl_batch_create(t.type, 1, &t.batch, &err), &err);
+        t.batch->cols[0] = col;
+        assert_ok(writer->ops->write(writer, t.batch, &err), &err);
+        tl_batch_free(t.batch);
+    }
+    assert_ok(writer->ops->finish(writer, &result, &err), &err);
+    writer->ops->free(writer);
+    assert_ok(tl_format_parquet.open(t.fs, "/f", result.bytes, &(tl_read_spec){.row_type = t.type}, &reader, &err), &err);
+    for (int64_t row = 0; row < LONG_ROWS;) {
+        TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
+        assert_ok(tl_reader_next(reader, &batch, &err), &err);
+        assert_non_null(batch);
+        assert_in_range(batch->n_rows, 1, 3);
+        for (int64_t i = 0; i < batch->n_rows; i++, row++) {
+            tl_bytes_view v = tl_col_bytes(batch->cols[0], i);
+            assert_int_equal(v.len, LONG_BYTES);
+            assert_int_equal(v.data[LONG_BYTES - 1], 'a' + row);
+        }
+    }
+    tl_reader_free(reader);
+    tl_write_result_deinit(&result);
+    tl_free(text);
+    tl_type_unref(t.type);
+    tl_fs_unref(t.fs);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_wanted_come_with_their_numbers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_wanted_come_with_their_numbers),
+                                       cmocka_unit_test(batches_of_long_strings_stay_small)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 #include "base/bits.h"
 #include "base/json.h"
 #include "format/avro/avro.h"
-#include "format/format.h"
+#include "format/input.h"
 #include "types/builder.h"
 
 /* ---- schema ---- */

@@ -98,17 +98,15 @@ static tl_status type_of(builder *b, const tl_avro_schema *schema, const tl_type
 
 tl_status tl_avro__file_type(tl_fs *fs, const char *path, const tl_type **out, tl_error *err)
 {
-    tl_file *file = NULL;
+    tl_format__input input;
     tl_avro_in in = {0};
-    int64_t bytes = 0;
-    TL_TRY(tl_fs_open_read(fs, path, &file, err));
-    tl_status status = tl_file_size(file, &bytes, err);
+    tl_status status = tl_format__input_open(fs, path, /* bytes= */ 0, &input, err);
     if (status == TL_OK)
-        status = tl_avro__in_open(&in, (tl_bytes_view){NULL, 0}, file, bytes, err);
+        status = tl_avro__in_open(&in, (tl_bytes_view){NULL, 0}, input.file, input.bytes, err);
     if (status == TL_OK)
         status = row_of(&(builder){.err = err}, in.schema, out);
     tl_avro__in_deinit(&in);
-    (void)tl_file_close(file, NULL); /* was only read */
+    tl_format__input_close(&input);
     return tl_error_wrap(err, status, "file '%s'", tl_path_base(path));
 }
 
@@ -126,7 +124,7 @@ static tl_status count_rows(tl_avro_in *in, int64_t *rows, tl_error *err)
 
 tl_status tl_avro__file_stats(tl_fs *fs, const char *path, const tl_type *row_type, tl_write_result *out, tl_error *err)
 {
-    tl_file *file = NULL;
+    tl_format__input input = {0};
     tl_avro_in in = {0};
     *out = (tl_write_result){.stats = tl_calloc((size_t)row_type->n_fields + 1, sizeof *out->stats)};
     if (out->stats == NULL)
@@ -134,15 +132,14 @@ tl_status tl_avro__file_stats(tl_fs *fs, const char *path, const tl_type *row_ty
     for (int32_t i = 0; i < row_type->n_fields; i++)
         out->stats[i].null_count = -1;
     out->n_stats = row_type->n_fields;
-    tl_status status = tl_fs_open_read(fs, path, &file, err);
+    tl_status status = tl_format__input_open(fs, path, /* bytes= */ 0, &input, err);
+    out->bytes = input.bytes;
     if (status == TL_OK)
-        status = tl_file_size(file, &out->bytes, err);
-    if (status == TL_OK)
-        status = tl_avro__in_open(&in, (tl_bytes_view){NULL, 0}, file, out->bytes, err);
+        status = tl_avro__in_open(&in, (tl_bytes_view){NULL, 0}, input.file, input.bytes, err);
     if (status == TL_OK)
         status = count_rows(&in, &out->rows, err);
     tl_avro__in_deinit(&in);
-    (void)tl_file_close(file, NULL); /* was only read */
+    tl_format__input_close(&input);
     if (status != TL_OK)
         tl_write_result_deinit(out);
     return tl_error_wrap(err, status, "file '%s'", tl_path_base(path));

@@ -4,9 +4,7 @@
 
 typedef struct avro_reader {
     tl_reader base;
-    tl_fs *fs; /* ref held */
-    tl_file *file;
-    char *name; /* for messages */
+    tl_format__input input;
     tl_avro_in in;
     tl_avro_rows rows;
     tl_predicate *predicate; /* rows that fail are left out; NULL: none */
@@ -17,15 +15,6 @@ typedef struct avro_reader {
 } avro_reader;
 
 /* ---- one batch ---- */
-
-/* Whether some of the next n rows are wanted. */
-static bool is_wanted(avro_reader *r, int64_t n)
-{
-    if (r->wanted == NULL)
-        return true;
-    r->wanted_at = tl_row_ranges_find(r->wanted, r->wanted_at, r->row_number);
-    return r->wanted_at < r->wanted->n && r->wanted->items[r->wanted_at].from - r->row_number < n;
-}
 
 static tl_status next_block(avro_reader *r, bool *more, tl_error *err)
 {
@@ -41,7 +30,7 @@ static tl_status next_block(avro_reader *r, bool *more, tl_error *err)
         }
         if (block.n_records > INT64_MAX - r->row_number)
             return tl_avro__in_corrupt(&r->in, "too many records", err);
-        if (!is_wanted(r, block.n_records)) {
+        if (r->wanted != NULL && !tl_row_ranges_meet(r->wanted, &r->wanted_at, r->row_number, r->row_number + block.n_records)) {
             tl_avro__in_pass(&r->in, &block);
             r->row_number += block.n_records;
             continue;
@@ -102,7 +91,7 @@ static tl_status fill_batch(tl_reader *reader, tl_batch **out, tl_error *err)
 static tl_status reader_next(tl_reader *reader, tl_batch **out, tl_error *err)
 {
     avro_reader *r = (avro_reader *)reader;
-    return tl_format__next_passing(reader, fill_batch, r->predicate, r->name, out, err);
+    return tl_format__next_passing(reader, fill_batch, r->predicate, tl_path_base(r->input.path), out, err);
 }
 
 static void reader_free(tl_reader *reader)
@@ -111,34 +100,18 @@ static void reader_free(tl_reader *reader)
     tl_avro__rows_deinit(&r->rows);
     tl_predicate_free(r->predicate);
     tl_avro__in_deinit(&r->in);
-    if (r->file != NULL)
-        (void)tl_file_close(r->file, NULL); /* was only read */
-    if (r->fs != NULL)
-        tl_fs_unref(r->fs);
+    tl_format__input_close(&r->input);
     tl_type_unref(r->base.type);
-    tl_free(r->name);
     tl_free(r);
 }
 
 /* ---- open ---- */
 
-static tl_status open_input(tl_fs *fs, const char *path, int64_t bytes, tl_file **file, tl_avro_in *in, tl_error *err)
-{
-    int64_t size = bytes, mapped;
-    TL_TRY(tl_fs_open_read(fs, path, file, err));
-    if (size <= 0)
-        TL_TRY(tl_file_size(*file, &size, err));
-    tl_bytes_view memory = {tl_file_map(*file, &mapped), 0};
-    if (memory.data != NULL) {
-        memory.len = (size_t)mapped;
-        size = mapped;
-    }
-    return tl_avro__in_open(in, memory, *file, size, err);
-}
-
 static tl_status prepare(avro_reader *r, const tl_read_spec *spec, tl_error *err)
 {
     int64_t batch_rows = spec->batch_rows > 0 ? spec->batch_rows : TL_BATCH_ROWS;
+    tl_bytes_view memory = {r->input.map, r->input.map == NULL ? 0 : (size_t)r->input.bytes};
+    TL_TRY(tl_avro__in_open(&r->in, memory, r->input.file, r->input.bytes, err));
     TL_TRY(tl_avro__rows_init(&r->rows, spec->row_type, r->in.schema, r->in.null_branch, batch_rows, err));
     return spec->predicate != NULL && spec->exact ? tl_predicate_dup(spec->predicate, &r->predicate, err) : TL_OK;
 }
@@ -153,14 +126,11 @@ tl_status tl_avro__reader_open(tl_fs *fs, const char *path, int64_t bytes, const
         return tl_nomem(err, "Avro reader");
     r->base.ops = &reader_ops;
     r->base.type = tl_type_ref(spec->row_type);
-    r->fs = tl_fs_ref(fs);
     r->with_row_numbers = spec->with_row_numbers;
     r->wanted = spec->rows;
-    tl_status status = (r->name = tl_strdup(tl_path_base(path))) == NULL ? tl_nomem(err, "Avro reader") : TL_OK;
     if (r->wanted != NULL)
         tl_avro__in_expect_gaps(&r->in);
-    if (status == TL_OK)
-        status = open_input(fs, path, bytes, &r->file, &r->in, err);
+    tl_status status = tl_format__input_open(fs, path, bytes, &r->input, err);
     if (status == TL_OK)
         status = prepare(r, spec, err);
     if (status != TL_OK) {

@@ -6,31 +6,11 @@
 /* Plain bytes of footer or metadata. */
 #define META_BYTES_MAX ((size_t)256 << 20)
 
-tl_status tl_orc__file_piece(const tl_orc_file *file, int64_t offset, int64_t bytes, tl_bytes_view *out, uint8_t **owned,
-                             tl_error *err)
-{
-    *owned = NULL;
-    if (offset < 0 || bytes < 0 || offset > file->bytes || bytes > file->bytes - offset)
-        return tl_error_set(err, TL_E_CORRUPT, "%lld bytes at %lld lie outside of the file", (long long)bytes,
-                            (long long)offset);
-    if (file->map != NULL) {
-        *out = (tl_bytes_view){file->map + offset, (size_t)bytes};
-        return TL_OK;
-    }
-    TL_CLEANUP(tl_freep) uint8_t *copy = tl_alloc((size_t)bytes);
-    if (copy == NULL)
-        return tl_nomem(err, "piece of a file");
-    TL_TRY(tl_file_read_at(file->file, offset, copy, (size_t)bytes, err));
-    *out = (tl_bytes_view){copy, (size_t)bytes};
-    *owned = TL_STEAL(copy);
-    return TL_OK;
-}
-
 tl_status tl_orc__file_plain(const tl_orc_file *file, int64_t offset, int64_t bytes, tl_buf *out, tl_error *err)
 {
     tl_bytes_view piece;
     TL_CLEANUP(tl_freep) uint8_t *owned = NULL;
-    TL_TRY(tl_orc__file_piece(file, offset, bytes, &piece, &owned, err));
+    TL_TRY(tl_format__input_piece(&file->in, offset, bytes, &piece, &owned, err));
     if (owned == NULL)
         tl_io_count_mapped(piece.len);
     for (size_t at = 0; at < piece.len;) {
@@ -47,7 +27,7 @@ static tl_status check_magic(const tl_orc_file *file, tl_error *err)
     TL_CLEANUP(tl_freep) uint8_t *owned = NULL;
     if (file->meta.has_magic)
         return TL_OK;
-    TL_TRY(tl_orc__file_piece(file, 0, TL_ORC_MAGIC_BYTES, &head, &owned, err));
+    TL_TRY(tl_format__input_piece(&file->in, 0, TL_ORC_MAGIC_BYTES, &head, &owned, err));
     if (memcmp(head.data, TL_ORC_MAGIC, TL_ORC_MAGIC_BYTES) != 0)
         return tl_error_set(err, TL_E_CORRUPT, "not an ORC file: it has no magic");
     return TL_OK;
@@ -57,17 +37,17 @@ static tl_status read_tail(tl_orc_file *file, tl_error *err)
 {
     tl_bytes_view tail;
     TL_CLEANUP(tl_freep) uint8_t *owned = NULL;
-    int64_t want = TL_MIN(file->bytes, 256);
-    TL_TRY(tl_orc__file_piece(file, file->bytes - want, want, &tail, &owned, err));
+    int64_t want = TL_MIN(file->in.bytes, 256);
+    TL_TRY(tl_format__input_piece(&file->in, file->in.bytes - want, want, &tail, &owned, err));
     if (owned == NULL)
         tl_io_count_mapped(tail.len);
     size_t ps_bytes = tail.data[tail.len - 1];
     if (ps_bytes + 1 > tail.len)
         return tl_error_set(err, TL_E_CORRUPT, "postscript of %zu bytes in a file of %lld bytes", ps_bytes,
-                            (long long)file->bytes);
+                            (long long)file->in.bytes);
     TL_TRY(tl_orc__read_postscript((tl_bytes_view){tail.data + tail.len - 1 - ps_bytes, ps_bytes}, &file->meta, err));
     TL_TRY(check_magic(file, err));
-    int64_t footer_at = file->bytes - 1 - (int64_t)ps_bytes - file->meta.footer_bytes;
+    int64_t footer_at = file->in.bytes - 1 - (int64_t)ps_bytes - file->meta.footer_bytes;
     TL_TRY(tl_orc__file_plain(file, footer_at, file->meta.footer_bytes, &file->tail, err));
     TL_TRY(tl_orc__read_footer((tl_bytes_view){file->tail.data, file->tail.len}, &file->arena, &file->meta, err));
     TL_TRY(tl_orc__file_plain(file, footer_at - file->meta.metadata_bytes, file->meta.metadata_bytes, &file->stats, err));
@@ -78,7 +58,7 @@ static tl_status check_stripes(const tl_orc_file *file, tl_error *err)
 {
     for (int32_t i = 0; i < file->meta.n_stripes; i++) {
         const tl_orc_stripe *s = &file->meta.stripes[i];
-        if (s->offset + s->index_bytes + s->data_bytes + s->footer_bytes > file->bytes)
+        if (s->offset + s->index_bytes + s->data_bytes + s->footer_bytes > file->in.bytes)
             return tl_error_set(err, TL_E_CORRUPT, "stripe %d lies outside of the file", i);
     }
     return TL_OK;
@@ -86,26 +66,17 @@ static tl_status check_stripes(const tl_orc_file *file, tl_error *err)
 
 static tl_status open_file(tl_orc_file *file, int64_t bytes, tl_error *err)
 {
-    TL_TRY(tl_fs_open_read(file->fs, file->path, &file->file, err));
-    int64_t mapped_bytes = 0;
-    file->bytes = bytes;
-    file->map = tl_file_map(file->file, &mapped_bytes);
-    if (file->map != NULL)
-        file->bytes = mapped_bytes;
-    else if (bytes <= 0)
-        TL_TRY(tl_file_size(file->file, &file->bytes, err));
-    if (file->bytes < TL_ORC_MAGIC_BYTES + 1)
-        return tl_error_set(err, TL_E_CORRUPT, "not an ORC file: %lld bytes", (long long)file->bytes);
-    if (bytes > 0 && file->bytes != bytes)
-        return tl_error_set(err, TL_E_CORRUPT, "file has %lld bytes, %lld expected", (long long)file->bytes, (long long)bytes);
+    TL_TRY(tl_format__input_check(&file->in, bytes, TL_ORC_MAGIC_BYTES + 1, "an ORC file", err));
     TL_TRY(read_tail(file, err));
     return check_stripes(file, err);
 }
 
 tl_status tl_orc__file_open(tl_fs *fs, const char *path, int64_t bytes, tl_orc_file *out, tl_error *err)
 {
-    *out = (tl_orc_file){.fs = tl_fs_ref(fs), .path = tl_strdup(path)};
-    tl_status status = out->path == NULL ? tl_nomem(err, "path") : open_file(out, bytes, err);
+    *out = (tl_orc_file){0};
+    tl_status status = tl_format__input_open(fs, path, bytes, &out->in, err);
+    if (status == TL_OK)
+        status = open_file(out, bytes, err);
     if (status != TL_OK)
         tl_orc__file_close(out);
     return tl_error_wrap(err, status, "ORC file '%s'", path);
@@ -113,11 +84,7 @@ tl_status tl_orc__file_open(tl_fs *fs, const char *path, int64_t bytes, tl_orc_f
 
 void tl_orc__file_close(tl_orc_file *file)
 {
-    if (file->file != NULL)
-        (void)tl_file_close(file->file, NULL); /* read only: nothing can be lost */
-    if (file->fs != NULL)
-        tl_fs_unref(file->fs);
-    tl_free(file->path);
+    tl_format__input_close(&file->in);
     tl_arena_deinit(&file->arena);
     tl_buf_deinit(&file->tail);
     tl_buf_deinit(&file->stats);

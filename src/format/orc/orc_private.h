@@ -15,7 +15,7 @@
 #ifndef TL_FORMAT_ORC_PRIVATE_H
 #define TL_FORMAT_ORC_PRIVATE_H
 
-#include "format/format.h"
+#include "format/input.h"
 
 #define TL_ORC_MAGIC "ORC"
 #define TL_ORC_MAGIC_BYTES 3
@@ -145,11 +145,7 @@ typedef struct tl_orc_stripe_footer {
 } tl_orc_stripe_footer;
 
 typedef struct tl_orc_file {
-    tl_fs *fs;
-    char *path;
-    tl_file *file;
-    int64_t bytes;
-    const uint8_t *map;
+    tl_format__input in;
     tl_arena arena; /* metadata */
     tl_buf tail;    /* plain bytes of the footer */
     tl_buf stats;   /* plain bytes of the metadata section */
@@ -190,9 +186,6 @@ bool tl_orc__read_stats(tl_bytes_view message, uint32_t writer_version, tl_orc_s
 
 tl_status tl_orc__file_open(tl_fs *fs, const char *path, int64_t bytes, tl_orc_file *out, tl_error *err);
 void tl_orc__file_close(tl_orc_file *file);
-/** Bytes of the file; *owned (tl_free) is NULL where the file is mapped: then they are not counted as read, which is for who looks at them. */
-tl_status tl_orc__file_piece(const tl_orc_file *file, int64_t offset, int64_t bytes, tl_bytes_view *out, uint8_t **owned,
-                             tl_error *err);
 /** Plain bytes of a piece of metadata, appended to `out`. */
 tl_status tl_orc__file_plain(const tl_orc_file *file, int64_t offset, int64_t bytes, tl_buf *out, tl_error *err);
 /** Name of the only column of a file whose root is no struct: Hive's for the first of columns without names. */

@@ -169,7 +169,7 @@ static tl_status open_in(const opening *o, int32_t column, tl_orc_stream_kind ki
     tl_bytes_view raw = {0};
     uint8_t *owned = NULL;
     if (stream != NULL)
-        TL_TRY(tl_orc__file_piece(o->file, stream->offset, stream->bytes, &raw, &owned, o->err));
+        TL_TRY(tl_format__input_piece(&o->file->in, stream->offset, stream->bytes, &raw, &owned, o->err));
     tl_orc__in_reset(in, o->file, raw, owned);
     return TL_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "format/orc/orc_private.h"
+#include "format/row_reader.h"
 
 /* ---- read_stream.c: plain bytes of a stream, block by block ---- */
 
@@ -180,12 +181,10 @@ tl_status tl_orc__read_decimals(tl_orc_node *node, tl_column *col, int64_t k, tl
 tl_status tl_orc__skip_decimals(tl_orc_node *node, int64_t k, tl_error *err);
 tl_status tl_orc__read_timestamps(tl_orc_node *node, tl_column *col, int64_t k, tl_error *err);
 
-/* ---- read_some.c ---- */
+/* ---- read_skip.c ---- */
 
 /** Pass over the next n rows. */
 tl_status tl_orc__node_skip(tl_orc_node *node, int64_t n, tl_error *err);
-/** The rows numbered sel[0..n), ascending, n > 0. The column stands at the first of them, and then behind the last. */
-tl_status tl_orc__node_read_some(tl_orc_node *node, const uint32_t *sel, int64_t n, tl_column **out, tl_error *err);
 
 /* ---- read_prune.c ---- */
 

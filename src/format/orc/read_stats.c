@@ -17,7 +17,7 @@ static tl_status column_stats(const tl_orc_meta *meta, const tl_field *field, tl
 
 static tl_status stats_of(const tl_orc_file *file, const tl_type *row_type, tl_write_result *out, tl_error *err)
 {
-    out->bytes = file->bytes;
+    out->bytes = file->in.bytes;
     out->rows = file->meta.rows;
     out->stats = tl_calloc((size_t)row_type->n_fields + 1, sizeof *out->stats);
     if (out->stats == NULL)

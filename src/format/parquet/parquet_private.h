@@ -10,7 +10,7 @@
 #ifndef TL_FORMAT_PARQUET_PRIVATE_H
 #define TL_FORMAT_PARQUET_PRIVATE_H
 
-#include "format/format.h"
+#include "format/input.h"
 
 #define TL_PQ_MAGIC "PAR1"
 #define TL_PQ_MAGIC_ENCRYPTED "PARE"

@@ -99,9 +99,9 @@ static tl_status open_filter(tl_pq_file *file, const tl_pq_column_meta *meta, bl
     *out = (bloom){0};
     if (meta->bloom_filter_offset < 0)
         return TL_OK;
-    if (meta->bloom_filter_offset >= file->bytes)
+    if (meta->bloom_filter_offset >= file->in.bytes)
         return tl_error_set(err, TL_E_CORRUPT, "bloom filter lies outside of the file");
-    int64_t head = TL_MIN(file->bytes - meta->bloom_filter_offset, HEADER_BYTES_MAX);
+    int64_t head = TL_MIN(file->in.bytes - meta->bloom_filter_offset, HEADER_BYTES_MAX);
     TL_TRY(tl_pq__file_piece(file, meta->bloom_filter_offset, head, &bytes, &owned, err));
     tl_pq_bloom_header header;
     size_t used;

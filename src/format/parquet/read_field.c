@@ -175,11 +175,10 @@ void tl_pq__column_deinit(tl_pq_column *column)
     *column = (tl_pq_column){0};
 }
 
-tl_status tl_pq__column_read(tl_pq_column *column, const tl_pq_range *ranges, int32_t n_ranges, int64_t n_rows, tl_column **out,
-                             tl_error *err)
+tl_status tl_pq__column_read(tl_pq_column *column, const tl_row_ranges *rows, int64_t n_rows, tl_column **out, tl_error *err)
 {
     for (int32_t i = 0; i < column->n_leaves; i++)
-        TL_TRY(tl_pq__read_leaf_rows(column->leaves[i], ranges, n_ranges, n_rows, err));
+        TL_TRY(tl_pq__read_leaf_rows(column->leaves[i], rows, n_rows, err));
     if (column->field.kind == TL_PQ_FIELD_MISSING)
         return tl_column_nulls(column->field.type, n_rows, out, err);
     if (column->is_flat)

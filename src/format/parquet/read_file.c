@@ -24,22 +24,22 @@ static tl_status check_tail(const uint8_t *tail, int64_t file_bytes, int64_t *fo
 static tl_status read_footer_mapped(tl_pq_file *file, tl_bytes_view *out, tl_error *err)
 {
     int64_t footer_bytes;
-    TL_TRY(check_tail(file->map + file->bytes - TL_PQ_TAIL_BYTES, file->bytes, &footer_bytes, err));
+    TL_TRY(check_tail(file->in.map + file->in.bytes - TL_PQ_TAIL_BYTES, file->in.bytes, &footer_bytes, err));
     tl_io_count_mapped((size_t)footer_bytes + TL_PQ_TAIL_BYTES);
-    *out = (tl_bytes_view){file->map + file->bytes - TL_PQ_TAIL_BYTES - footer_bytes, (size_t)footer_bytes};
+    *out = (tl_bytes_view){file->in.map + file->in.bytes - TL_PQ_TAIL_BYTES - footer_bytes, (size_t)footer_bytes};
     return TL_OK;
 }
 
 static tl_status read_footer(tl_pq_file *file, tl_bytes_view *out, tl_error *err)
 {
-    int64_t want = TL_MIN(file->bytes, TAIL_READ_BYTES), footer_bytes;
+    int64_t want = TL_MIN(file->in.bytes, TAIL_READ_BYTES), footer_bytes;
     for (int tries = 0; tries < 2; tries++) {
         tl_bytes_deinit(&file->footer);
         file->footer = (tl_bytes){tl_alloc((size_t)want), (size_t)want};
         if (file->footer.data == NULL)
             return tl_nomem(err, "footer");
-        TL_TRY(tl_file_read_at(file->file, file->bytes - want, file->footer.data, (size_t)want, err));
-        TL_TRY(check_tail(file->footer.data + want - TL_PQ_TAIL_BYTES, file->bytes, &footer_bytes, err));
+        TL_TRY(tl_file_read_at(file->in.file, file->in.bytes - want, file->footer.data, (size_t)want, err));
+        TL_TRY(check_tail(file->footer.data + want - TL_PQ_TAIL_BYTES, file->in.bytes, &footer_bytes, err));
         if (footer_bytes + TL_PQ_TAIL_BYTES <= want)
             break;
         want = footer_bytes + TL_PQ_TAIL_BYTES;
@@ -68,7 +68,7 @@ static tl_status check_chunk(const tl_pq_file *file, const tl_pq_row_group *grou
     if (node->rep == 0 ? meta->num_values != group->num_rows : meta->num_values < group->num_rows)
         return tl_error_set(err, TL_E_CORRUPT, "column chunk of %lld values in a row group of %lld rows",
                             (long long)meta->num_values, (long long)group->num_rows);
-    if (meta->data_page_offset < 0 || meta->data_page_offset > file->bytes || meta->dictionary_page_offset > file->bytes)
+    if (meta->data_page_offset < 0 || meta->data_page_offset > file->in.bytes || meta->dictionary_page_offset > file->in.bytes)
         return tl_error_set(err, TL_E_CORRUPT, "column chunk lies outside of the file");
     return TL_OK;
 }
@@ -102,20 +102,9 @@ static tl_status check_meta(const tl_pq_file *file, tl_error *err)
 
 static tl_status open_file(tl_pq_file *file, int64_t bytes, tl_error *err)
 {
-    TL_TRY(tl_fs_open_read(file->fs, file->path, &file->file, err));
-    file->bytes = bytes;
-    int64_t mapped_bytes = 0;
-    file->map = tl_file_map(file->file, &mapped_bytes);
-    if (file->map != NULL)
-        file->bytes = mapped_bytes;
-    else if (bytes <= 0)
-        TL_TRY(tl_file_size(file->file, &file->bytes, err));
-    if (file->bytes < FILE_BYTES_MIN)
-        return tl_error_set(err, TL_E_CORRUPT, "not a Parquet file: %lld bytes", (long long)file->bytes);
-    if (bytes > 0 && file->bytes != bytes)
-        return tl_error_set(err, TL_E_CORRUPT, "file has %lld bytes, %lld expected", (long long)file->bytes, (long long)bytes);
     tl_bytes_view footer;
-    TL_TRY(file->map != NULL ? read_footer_mapped(file, &footer, err) : read_footer(file, &footer, err));
+    TL_TRY(tl_format__input_check(&file->in, bytes, FILE_BYTES_MIN, "a Parquet file", err));
+    TL_TRY(file->in.map != NULL ? read_footer_mapped(file, &footer, err) : read_footer(file, &footer, err));
     TL_TRY(tl_pq__read_file_meta(footer, &file->arena, &file->meta, err));
     TL_TRY(tl_pq__schema_tree(&file->meta, &file->arena, &file->root, &file->leaves, &file->n_leaves, err));
     return check_meta(file, err);
@@ -123,8 +112,10 @@ static tl_status open_file(tl_pq_file *file, int64_t bytes, tl_error *err)
 
 tl_status tl_pq__file_open(tl_fs *fs, const char *path, int64_t bytes, tl_pq_file *out, tl_error *err)
 {
-    *out = (tl_pq_file){.fs = tl_fs_ref(fs), .path = tl_strdup(path)};
-    tl_status status = out->path == NULL ? tl_nomem(err, "path") : open_file(out, bytes, err);
+    *out = (tl_pq_file){0};
+    tl_status status = tl_format__input_open(fs, path, bytes, &out->in, err);
+    if (status == TL_OK)
+        status = open_file(out, bytes, err);
     if (status != TL_OK)
         tl_pq__file_close(out);
     return tl_error_wrap(err, status, "Parquet file '%s'", path);
@@ -132,31 +123,16 @@ tl_status tl_pq__file_open(tl_fs *fs, const char *path, int64_t bytes, tl_pq_fil
 
 void tl_pq__file_close(tl_pq_file *file)
 {
-    if (file->file != NULL)
-        (void)tl_file_close(file->file, NULL); /* read only: nothing can be lost */
-    tl_fs_unref(file->fs);
-    tl_free(file->path);
+    tl_format__input_close(&file->in);
     tl_bytes_deinit(&file->footer);
     tl_arena_deinit(&file->arena);
     *file = (tl_pq_file){0};
 }
 
-tl_status tl_pq__file_piece(tl_pq_file *file, int64_t offset, int64_t bytes, tl_bytes_view *out, uint8_t **owned, tl_error *err)
+tl_status tl_pq__file_piece(const tl_pq_file *file, int64_t offset, int64_t bytes, tl_bytes_view *out, uint8_t **owned, tl_error *err)
 {
-    *owned = NULL;
-    if (offset < 0 || bytes < 0 || offset > file->bytes || bytes > file->bytes - offset)
-        return tl_error_set(err, TL_E_CORRUPT, "%lld bytes at %lld lie outside of the file", (long long)bytes,
-                            (long long)offset);
-    if (file->map != NULL) {
+    TL_TRY(tl_format__input_piece(&file->in, offset, bytes, out, owned, err));
+    if (*owned == NULL)
         tl_io_count_mapped((size_t)bytes);
-        *out = (tl_bytes_view){file->map + offset, (size_t)bytes};
-        return TL_OK;
-    }
-    TL_CLEANUP(tl_freep) uint8_t *copy = tl_alloc((size_t)bytes);
-    if (copy == NULL)
-        return tl_nomem(err, "piece of a file");
-    TL_TRY(tl_file_read_at(file->file, offset, copy, (size_t)bytes, err));
-    *out = (tl_bytes_view){copy, (size_t)bytes};
-    *owned = TL_STEAL(copy);
     return TL_OK;
 }

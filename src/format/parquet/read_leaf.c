@@ -391,27 +391,27 @@ static tl_status begin_batch(tl_pq_leaf *leaf, int64_t n_rows, tl_error *err)
     return TL_OK;
 }
 
-static tl_status read_ranges(tl_pq_leaf *leaf, const tl_pq_range *ranges, int32_t n_ranges, tl_error *err)
+static tl_status read_ranges(tl_pq_leaf *leaf, const tl_row_ranges *rows, tl_error *err)
 {
-    for (int32_t i = 0; i < n_ranges; i++) {
-        int64_t gap = ranges[i].from - leaf->row;
+    for (size_t i = 0; i < rows->n; i++) {
+        int64_t gap = rows->items[i].from - leaf->row, n = rows->items[i].to - rows->items[i].from;
         if (is_flat(leaf)) {
             TL_TRY(flat_skip(leaf, gap, err));
-            TL_TRY(flat_read(leaf, ranges[i].count, err));
+            TL_TRY(flat_read(leaf, n, err));
         } else {
             TL_TRY(nested_skip(leaf, gap, err));
-            TL_TRY(nested_pass(leaf, ranges[i].count, /* keep= */ true, err));
+            TL_TRY(nested_pass(leaf, n, /* keep= */ true, err));
         }
     }
     return TL_OK;
 }
 
-tl_status tl_pq__read_leaf_rows(tl_pq_leaf *leaf, const tl_pq_range *ranges, int32_t n_ranges, int64_t n_rows, tl_error *err)
+tl_status tl_pq__read_leaf_rows(tl_pq_leaf *leaf, const tl_row_ranges *rows, int64_t n_rows, tl_error *err)
 {
     char path[TL_PQ_PATH_BYTES];
     tl_status status = begin_batch(leaf, n_rows, err);
     if (status == TL_OK)
-        status = read_ranges(leaf, ranges, n_ranges, err);
+        status = read_ranges(leaf, rows, err);
     if (status != TL_OK)
         tl_pq__node_path(leaf->node, path, sizeof path);
     return tl_error_wrap(err, status, "column '%s'", path);

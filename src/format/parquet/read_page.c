@@ -97,16 +97,16 @@ tl_status tl_pq__pages_open(tl_pq_pages *pages, int32_t group, const tl_pq_offse
 /* `bytes` bytes at `offset`, which lie inside the file, readable TL_PQ_SLACK bytes beyond if `with_slack`. */
 static tl_status window_get(tl_pq_pages *pages, int64_t offset, int64_t bytes, const uint8_t **out, tl_error *err)
 {
-    if (pages->file->map != NULL) {
-        *out = pages->file->map + offset;
+    if (pages->file->in.map != NULL) {
+        *out = pages->file->in.map + offset;
         return TL_OK;
     }
     if (offset < pages->window_from || offset + bytes > pages->window_from + pages->window_bytes) {
         const tl_pq_column_meta *meta = &pages->chunk->meta;
         int64_t chunk_end =
-            TL_MIN(meta->data_page_offset, pages->file->bytes) + TL_MIN(meta->total_compressed_size, pages->file->bytes);
+            TL_MIN(meta->data_page_offset, pages->file->in.bytes) + TL_MIN(meta->total_compressed_size, pages->file->in.bytes);
         int64_t ahead = pages->index != NULL ? 0 : TL_MIN(chunk_end - offset, WINDOW_BYTES);
-        int64_t want = TL_MIN(TL_MAX(bytes, ahead), pages->file->bytes - offset);
+        int64_t want = TL_MIN(TL_MAX(bytes, ahead), pages->file->in.bytes - offset);
         pages->window_bytes = 0;
         if ((int64_t)pages->window_cap < want) {
             tl_free(pages->window);
@@ -116,7 +116,7 @@ static tl_status window_get(tl_pq_pages *pages, int64_t offset, int64_t bytes, c
                 return tl_nomem(err, "column chunk");
             pages->window_cap = (size_t)want;
         }
-        TL_TRY(tl_file_read_at(pages->file->file, offset, pages->window, (size_t)want, err));
+        TL_TRY(tl_file_read_at(pages->file->in.file, offset, pages->window, (size_t)want, err));
         memset(pages->window + want, 0, TL_PQ_SLACK);
         pages->window_from = offset;
         pages->window_bytes = want;
@@ -142,11 +142,11 @@ static tl_status page_reserve(tl_pq_pages *pages, size_t bytes, tl_error *err)
 
 static tl_status read_header(tl_pq_pages *pages, tl_error *err)
 {
-    int64_t left = pages->file->bytes - pages->pos;
+    int64_t left = pages->file->in.bytes - pages->pos;
     if (pages->pos < 0 || left <= 0)
         return corrupt("page lies outside of the file", err);
     int64_t bytes = HEADER_BYTES_FIRST;
-    if (pages->file->map != NULL)
+    if (pages->file->in.map != NULL)
         bytes = HEADER_BYTES_MAX;
     else if (pages->index != NULL && pages->index_next < pages->index->n_pages) /* the page itself with the same read */
         bytes = TL_MAX(bytes, pages->index->pages[pages->index_next].compressed_bytes);
@@ -162,7 +162,7 @@ static tl_status read_header(tl_pq_pages *pages, tl_error *err)
             return status;
         bytes = TL_MIN(bytes * 16, TL_MIN(left, HEADER_BYTES_MAX)); /* it may only have been cut off */
     }
-    if (pages->file->map != NULL)
+    if (pages->file->in.map != NULL)
         tl_io_count_mapped(pages->header_bytes);
     if ((int64_t)pages->header_bytes + pages->header.compressed_bytes > left)
         return corrupt("page is longer than the file", err);
@@ -173,8 +173,8 @@ static tl_status read_header(tl_pq_pages *pages, tl_error *err)
 
 static void step_over(tl_pq_pages *pages)
 {
-    if (pages->file->map != NULL && pages->pos - pages->released >= RELEASE_BYTES) { /* the page at `pos` may still be in use */
-        tl_file_release(pages->file->file, pages->released, pages->pos - pages->released);
+    if (pages->file->in.map != NULL && pages->pos - pages->released >= RELEASE_BYTES) { /* the page at `pos` may still be in use */
+        tl_file_release(pages->file->in.file, pages->released, pages->pos - pages->released);
         pages->released = pages->pos;
     }
     pages->pos += (int64_t)pages->header_bytes + pages->header.compressed_bytes;
@@ -188,7 +188,7 @@ static tl_status get_body(tl_pq_pages *pages, const uint8_t **out, tl_error *err
     const tl_pq_page_header *header = &pages->header;
     TL_TRY(window_get(pages, pages->pos, (int64_t)pages->header_bytes + header->compressed_bytes, out, err));
     *out += pages->header_bytes;
-    if (pages->file->map != NULL)
+    if (pages->file->in.map != NULL)
         tl_io_count_mapped((size_t)header->compressed_bytes);
     if (header->has_crc) {
         uint32_t crc = tl_crc32(0, *out, (size_t)header->compressed_bytes);
@@ -201,7 +201,7 @@ static tl_status get_body(tl_pq_pages *pages, const uint8_t **out, tl_error *err
 /* Bytes behind an uncompressed page must be readable: true inside of the window, not at the end of a mapped file. */
 static bool has_slack(const tl_pq_pages *pages, const uint8_t *end)
 {
-    return pages->file->map == NULL || pages->file->map + pages->file->bytes - end >= TL_PQ_SLACK;
+    return pages->file->in.map == NULL || pages->file->in.map + pages->file->in.bytes - end >= TL_PQ_SLACK;
 }
 
 /* `body` decompressed to the page buffer behind `front` bytes that are there already. */

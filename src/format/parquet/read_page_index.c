@@ -15,7 +15,7 @@ static tl_status check_offset_index(const tl_pq_file *file, const tl_pq_offset_i
         const tl_pq_page_location *page = &index->pages[i], *before = i == 0 ? NULL : page - 1;
         bool is_in_order =
             before == NULL ? page->first_row == 0 : page->first_row >= before->first_row && page->offset > before->offset;
-        if (!is_in_order || page->first_row > num_rows || page->offset < 0 || page->offset >= file->bytes ||
+        if (!is_in_order || page->first_row > num_rows || page->offset < 0 || page->offset >= file->in.bytes ||
             page->compressed_bytes < 0)
             return tl_error_set(err, TL_E_CORRUPT, "offset index: page %d is out of order or outside of the file", i);
     }
@@ -49,45 +49,44 @@ tl_status tl_pq__offset_index(tl_pq_file *file, int32_t group, int32_t leaf, tl_
 /* ---- ranges ---- */
 
 typedef struct ranges {
-    tl_pq_range *items;
-    int32_t n;
-    int32_t cap;
+    tl_row_ranges rows;
+    size_t cap;
 } ranges;
 
 static void ranges_deinit(ranges *r)
 {
-    tl_free(r->items);
-    *r = (ranges){0};
+    tl_row_ranges_deinit(&r->rows);
+    r->cap = 0;
 }
 
 /* Append rows [from, to) behind or touching the last range. */
 static tl_status ranges_add(ranges *r, int64_t from, int64_t to, tl_error *err)
 {
+    tl_row_ranges *rows = &r->rows;
     if (from >= to)
         return TL_OK;
-    if (r->n > 0 && from <= r->items[r->n - 1].from + r->items[r->n - 1].count) {
-        tl_pq_range *last = &r->items[r->n - 1];
-        last->count = TL_MAX(last->count, to - last->from);
+    if (rows->n > 0 && from <= rows->items[rows->n - 1].to) {
+        rows->items[rows->n - 1].to = TL_MAX(rows->items[rows->n - 1].to, to);
         return TL_OK;
     }
-    if (r->n == r->cap) {
-        int32_t cap = r->cap == 0 ? 8 : r->cap * 2;
-        tl_pq_range *items = tl_realloc(r->items, (size_t)cap * sizeof *items);
+    if (rows->n == r->cap) {
+        size_t cap = r->cap == 0 ? 8 : r->cap * 2;
+        tl_row_range *items = tl_realloc(rows->items, cap * sizeof *items);
         if (items == NULL)
             return tl_nomem(err, "row ranges");
-        r->items = items;
+        rows->items = items;
         r->cap = cap;
     }
-    r->items[r->n++] = (tl_pq_range){from, to - from};
+    rows->items[rows->n++] = (tl_row_range){from, to};
     return TL_OK;
 }
 
 static tl_status intersect(const ranges *a, const ranges *b, ranges *out, tl_error *err)
 {
-    for (int32_t i = 0, j = 0; i < a->n && j < b->n;) {
-        int64_t a_end = a->items[i].from + a->items[i].count, b_end = b->items[j].from + b->items[j].count;
-        TL_TRY(ranges_add(out, TL_MAX(a->items[i].from, b->items[j].from), TL_MIN(a_end, b_end), err));
-        if (a_end < b_end)
+    for (size_t i = 0, j = 0; i < a->rows.n && j < b->rows.n;) {
+        tl_row_range x = a->rows.items[i], y = b->rows.items[j];
+        TL_TRY(ranges_add(out, TL_MAX(x.from, y.from), TL_MIN(x.to, y.to), err));
+        if (x.to < y.to)
             i++;
         else
             j++;
@@ -97,10 +96,10 @@ static tl_status intersect(const ranges *a, const ranges *b, ranges *out, tl_err
 
 static tl_status unite(const ranges *a, const ranges *b, ranges *out, tl_error *err)
 {
-    for (int32_t i = 0, j = 0; i < a->n || j < b->n;) {
-        bool from_a = j == b->n || (i < a->n && a->items[i].from <= b->items[j].from);
-        const tl_pq_range *next = from_a ? &a->items[i++] : &b->items[j++];
-        TL_TRY(ranges_add(out, next->from, next->from + next->count, err));
+    for (size_t i = 0, j = 0; i < a->rows.n || j < b->rows.n;) {
+        bool from_a = j == b->rows.n || (i < a->rows.n && a->rows.items[i].from <= b->rows.items[j].from);
+        const tl_row_range *next = from_a ? &a->rows.items[i++] : &b->rows.items[j++];
+        TL_TRY(ranges_add(out, next->from, next->to, err));
     }
     return TL_OK;
 }
@@ -226,7 +225,7 @@ static tl_status node_ranges(page_pruner *p, const tl_predicate *pred, ranges *o
     return add_all(p, out);
 }
 
-tl_status tl_pq__group_ranges(const tl_pq_pruner *pruner, int32_t group, tl_pq_range **out, int32_t *n_ranges, tl_error *err)
+tl_status tl_pq__group_ranges(const tl_pq_pruner *pruner, int32_t group, tl_row_ranges *out, tl_error *err)
 {
     size_t n = (size_t)pruner->row_type->n_fields;
     page_pruner p = {.pruner = pruner, .group = group, .num_rows = pruner->file->meta.row_groups[group].num_rows, .err = err};
@@ -234,8 +233,7 @@ tl_status tl_pq__group_ranges(const tl_pq_pruner *pruner, int32_t group, tl_pq_r
     tl_status status = TL_OK;
     if (pruner->predicate == NULL) {
         TL_TRY(add_all(&p, &r));
-        *out = r.items;
-        *n_ranges = r.n;
+        *out = r.rows;
         return TL_OK;
     }
     p.columns = tl_arena_calloc(&p.arena, n, sizeof *p.columns);
@@ -256,7 +254,6 @@ tl_status tl_pq__group_ranges(const tl_pq_pruner *pruner, int32_t group, tl_pq_r
         ranges_deinit(&r);
         return status;
     }
-    *out = r.items;
-    *n_ranges = r.n;
+    *out = r.rows;
     return TL_OK;
 }

@@ -13,7 +13,7 @@
  *   read_stats.c     statistics of a file as a whole
  *   read_prune.c     row groups and pages that cannot match, by statistics and page indexes
  *   read_bloom.c     ... by bloom filters
- *   read_rows.c      the reader: row groups, batches, late materialisation
+ *   read_rows.c      the reader: row groups as parts of a row reader (../row_reader.h)
  *
  * A *slot* is a place in a column, null or not; *dense* values are the non-null ones, as Parquet stores them.
  */
@@ -22,6 +22,7 @@
 
 #include "format/parquet/decode.h"
 #include "format/parquet/parquet_private.h"
+#include "format/row_reader.h"
 
 /** Nesting of the schema; keeps levels in one byte and recursion bounded. */
 #define TL_PQ_DEPTH_MAX 100
@@ -114,11 +115,7 @@ tl_status tl_pq__conversion(const tl_pq_schema_element *el, const tl_type *targe
 /* ---- read_file.c ---- */
 
 typedef struct tl_pq_file {
-    char *path;
-    tl_fs *fs;
-    tl_file *file;
-    int64_t bytes;
-    const uint8_t *map; /* the whole file, or NULL */
+    tl_format__input in;
     tl_arena arena;
     tl_bytes footer; /* owned unless mapped */
     tl_pq_file_meta meta;
@@ -130,8 +127,8 @@ typedef struct tl_pq_file {
 /** `bytes` <= 0: ask the file system. */
 tl_status tl_pq__file_open(tl_fs *fs, const char *path, int64_t bytes, tl_pq_file *out, tl_error *err);
 void tl_pq__file_close(tl_pq_file *file);
-/** Copy of a piece of the file (indexes, bloom filters): tl_free'd. With a map nothing is copied and *owned is NULL. */
-tl_status tl_pq__file_piece(tl_pq_file *file, int64_t offset, int64_t bytes, tl_bytes_view *out, uint8_t **owned,
+/** A piece of the file that is looked at as a whole (indexes, bloom filters), as tl_format__input_piece() gives it. */
+tl_status tl_pq__file_piece(const tl_pq_file *file, int64_t offset, int64_t bytes, tl_bytes_view *out, uint8_t **owned,
                             tl_error *err);
 
 /* ---- read_page.c ---- */
@@ -281,18 +278,12 @@ typedef struct tl_pq_leaf {
     int64_t levels_cap;
 } tl_pq_leaf;
 
-/** Rows [from, from + count) of a row group. */
-typedef struct tl_pq_range {
-    int64_t from;
-    int64_t count;
-} tl_pq_range;
-
 tl_status tl_pq__read_leaf_init(tl_pq_leaf *leaf, tl_pq_file *file, const tl_pq_node *node, const tl_type *type,
                                 bool with_levels, tl_error *err);
 void tl_pq__read_leaf_deinit(tl_pq_leaf *leaf);
 tl_status tl_pq__read_leaf_open_group(tl_pq_leaf *leaf, int32_t group, const tl_pq_offset_index *index, tl_error *err);
-/** Read the rows of some ranges, ascending and behind everything read before, into the leaf's result. */
-tl_status tl_pq__read_leaf_rows(tl_pq_leaf *leaf, const tl_pq_range *ranges, int32_t n_ranges, int64_t n_rows, tl_error *err);
+/** Read some rows of the row group, n_rows together and behind everything read before, into the leaf's result. */
+tl_status tl_pq__read_leaf_rows(tl_pq_leaf *leaf, const tl_row_ranges *rows, int64_t n_rows, tl_error *err);
 /** The result of a flat leaf as a column. */
 tl_status tl_pq__read_leaf_take(tl_pq_leaf *leaf, tl_column **out, tl_error *err);
 /**
@@ -336,8 +327,7 @@ typedef struct tl_pq_column {
 
 tl_status tl_pq__column_init(tl_pq_column *column, tl_pq_file *file, tl_arena *arena, const tl_field *field, tl_error *err);
 void tl_pq__column_deinit(tl_pq_column *column);
-tl_status tl_pq__column_read(tl_pq_column *column, const tl_pq_range *ranges, int32_t n_ranges, int64_t n_rows, tl_column **out,
-                             tl_error *err);
+tl_status tl_pq__column_read(tl_pq_column *column, const tl_row_ranges *rows, int64_t n_rows, tl_column **out, tl_error *err);
 
 /* ---- read_variant.c ---- */
 
@@ -385,9 +375,8 @@ bool tl_pq__is_order_known(const tl_pq_file *file, int32_t leaf);
 
 /* ---- read_page_index.c ---- */
 
-/** Rows in pages that may match; *ranges (ascending, not touching) is tl_free'd. Without page indexes: all rows. */
-tl_status tl_pq__group_ranges(const tl_pq_pruner *pruner, int32_t group, tl_pq_range **ranges, int32_t *n_ranges,
-                              tl_error *err);
+/** Rows in pages that may match: tl_row_ranges_deinit(). Without page indexes: all rows. */
+tl_status tl_pq__group_ranges(const tl_pq_pruner *pruner, int32_t group, tl_row_ranges *out, tl_error *err);
 /** Offset index of a chunk, checked, in `arena`; *out is NULL if there is none. */
 tl_status tl_pq__offset_index(tl_pq_file *file, int32_t group, int32_t leaf, tl_arena *arena, const tl_pq_offset_index **out,
                               tl_error *err);

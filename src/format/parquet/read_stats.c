@@ -21,7 +21,7 @@ static tl_status stats_of(tl_pq_file *file, const tl_type *row_type, tl_write_re
 {
     tl_arena arena = {0};
     tl_pq_pruner pruner;
-    out->bytes = file->bytes;
+    out->bytes = file->in.bytes;
     out->stats = tl_calloc((size_t)row_type->n_fields + 1, sizeof *out->stats);
     if (out->stats == NULL)
         return tl_nomem(err, "file statistics");

@@ -1,10 +1,8 @@
 /*
- * Some of the next rows of a column: what lies between them is passed over, of runs only their headers, of strings only their
- * lengths. Blocks are decompressed all the same, since what they hold is not known before.
+ * Passing over rows of a column: of runs only their headers are looked at, of strings only their lengths. Blocks are decompressed all
+ * the same, since what they hold is not known before.
  */
 #include "format/orc/read_private.h"
-
-/* ---- passing over ---- */
 
 static tl_status skip_strings(tl_orc_node *node, int64_t k, tl_error *err)
 {
@@ -69,39 +67,4 @@ tl_status tl_orc__node_skip(tl_orc_node *node, int64_t n, tl_error *err)
     default:
         return tl_error_set(err, TL_E_INTERNAL, "column %d: operation %d cannot be passed over", node->column, (int)node->op);
     }
-}
-
-/* ---- rows here and there ---- */
-
-/* Runs of neighbours as columns of their own; *n_pieces of them are made even where this fails. */
-static tl_status read_pieces(tl_orc_node *node, const uint32_t *sel, int64_t n, tl_column **pieces, int32_t *n_pieces, tl_error *err)
-{
-    for (int64_t i = 0, end, at = sel[0]; i < n; i = end) {
-        for (end = i + 1; end < n && sel[end] == sel[end - 1] + 1; end++)
-            ;
-        TL_TRY(tl_orc__node_skip(node, (int64_t)sel[i] - at, err));
-        TL_TRY(tl_orc__node_read(node, end - i, NULL, &pieces[*n_pieces], err));
-        *n_pieces += 1;
-        at = (int64_t)sel[end - 1] + 1;
-    }
-    return TL_OK;
-}
-
-tl_status tl_orc__node_read_some(tl_orc_node *node, const uint32_t *sel, int64_t n, tl_column **out, tl_error *err)
-{
-    int32_t n_pieces = 0;
-    if (node->op == TL_ORC_OP_ABSENT)
-        return tl_column_nulls(node->want, n, out, err);
-    tl_column **pieces = tl_calloc((size_t)n, sizeof *pieces);
-    if (pieces == NULL)
-        return tl_nomem(err, "column");
-    tl_status status = read_pieces(node, sel, n, pieces, &n_pieces, err);
-    if (status == TL_OK && n_pieces == 1)
-        *out = TL_STEAL(pieces[0]);
-    else if (status == TL_OK)
-        status = tl_column_concat(node->want, (const tl_column *const *)pieces, n_pieces, out, err);
-    for (int32_t i = 0; i < n_pieces; i++)
-        tl_column_unref(pieces[i]);
-    tl_free(pieces);
-    return status;
 }
