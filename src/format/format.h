@@ -124,6 +124,8 @@ tl_status tl_lines_check_type(const tl_format *format, const tl_type *row_type, 
 tl_status tl_lines_check_options(const tl_format *format, const tl_options *options, tl_error *err);
 /** Bytes that a value takes in a blob file. */
 int64_t tl_blob_record_bytes(int64_t value_bytes);
+/** Where the value begins whose record begins at this byte. */
+int64_t tl_blob_value_offset(int64_t record_offset);
 
 /** Take the bounds and nulls of another part of a file into those so far: what one part does not know, the whole does not. `rows` of the
     part; both begin with *rows_so_far == 0. */

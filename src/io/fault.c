@@ -112,6 +112,12 @@ static tl_status fault_stat(tl_fs *fs, const char *path, tl_stat *out, tl_error 
     return tl_fs_stat(inner_of(fs), path, out, err);
 }
 
+static tl_status fault_real_path(tl_fs *fs, const char *path, char **out, tl_error *err)
+{
+    FAULT_STEP(fs, path, "look at");
+    return tl_fs_real_path(inner_of(fs), path, out, err);
+}
+
 static tl_status fault_list(tl_fs *fs, const char *path, tl_dir_entry **out, size_t *n, tl_error *err)
 {
     FAULT_STEP(fs, path, "list");
@@ -197,6 +203,7 @@ static const tl_fs_ops fault_ops = {
     .remove = fault_remove,
     .rename = fault_rename,
     .sync_dir = fault_sync_dir,
+    .real_path = fault_real_path,
     .file_size = fault_file_size,
     .read_at = fault_read_at,
     .write = fault_write,

@@ -85,6 +85,17 @@ tl_status tl_fs_stat(tl_fs *fs, const char *path, tl_stat *out, tl_error *err)
     return fs->ops->stat(fs, path, out, err);
 }
 
+tl_status tl_fs_real_path(tl_fs *fs, const char *path, char **out, tl_error *err)
+{
+    *out = NULL;
+    if (fs->ops->real_path != NULL)
+        return fs->ops->real_path(fs, path, out, err);
+    tl_stat stat;
+    TL_TRY(tl_fs_stat(fs, path, &stat, err));
+    *out = tl_strdup(path);
+    return *out == NULL ? tl_nomem(err, path) : TL_OK;
+}
+
 tl_status tl_fs_exists(tl_fs *fs, const char *path, bool *out, tl_error *err)
 {
     tl_stat stat;

@@ -17,6 +17,7 @@ typedef struct tl_stat {
     bool is_dir;
     int64_t bytes;
     int64_t mtime_ms;
+    bool is_special; /* neither file nor folder: a device, a pipe */
 } tl_stat;
 
 typedef struct tl_dir_entry {
@@ -38,6 +39,8 @@ typedef struct tl_fs_ops {
     tl_status (*rename)(tl_fs *fs, const char *from, const char *to, bool replace, tl_error *err);
     /* Make folder entries durable (fsync of the folder); a no-op where that has no meaning. */
     tl_status (*sync_dir)(tl_fs *fs, const char *path, tl_error *err);
+    /* The same file or folder without symbolic links on the way; NULL: there are none here. */
+    tl_status (*real_path)(tl_fs *fs, const char *path, char **out, tl_error *err);
 
     tl_status (*file_size)(tl_file *file, int64_t *out, tl_error *err);
     /* Exactly `bytes` bytes at `offset`; TL_E_CORRUPT ("ends at …") if the file is shorter. */
@@ -72,6 +75,8 @@ tl_status tl_fs_open_read(tl_fs *fs, const char *path, tl_file **out, tl_error *
 /** New file for sequential writing; the folders above it are made. */
 tl_status tl_fs_create(tl_fs *fs, const char *path, tl_file **out, tl_error *err);
 tl_status tl_fs_stat(tl_fs *fs, const char *path, tl_stat *out, tl_error *err);
+/** Where a path leads when all symbolic links are followed; tl_free. TL_E_NOT_FOUND. */
+tl_status tl_fs_real_path(tl_fs *fs, const char *path, char **out, tl_error *err);
 tl_status tl_fs_exists(tl_fs *fs, const char *path, bool *out, tl_error *err);
 tl_status tl_fs_list(tl_fs *fs, const char *path, tl_dir_entry **out, size_t *n, tl_error *err);
 void tl_dir_free(tl_dir_entry *entries, size_t n);

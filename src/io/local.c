@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -69,7 +70,8 @@ static tl_status local_create(tl_fs *fs, const char *path, tl_file **out, tl_err
 
 static tl_stat stat_of(const struct stat *st)
 {
-    return (tl_stat){S_ISDIR(st->st_mode), st->st_size, (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000};
+    return (tl_stat){S_ISDIR(st->st_mode), st->st_size, (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000,
+                     !S_ISDIR(st->st_mode) && !S_ISREG(st->st_mode)};
 }
 
 static tl_status local_stat(tl_fs *fs, const char *path, tl_stat *out, tl_error *err)
@@ -80,6 +82,17 @@ static tl_status local_stat(tl_fs *fs, const char *path, tl_stat *out, tl_error 
         return tl_error_errno(err, errno, "could not look at '%s'", path);
     *out = stat_of(&st);
     return TL_OK;
+}
+
+static tl_status local_real_path(tl_fs *fs, const char *path, char **out, tl_error *err)
+{
+    (void)fs;
+    char *real = realpath(path, NULL);
+    if (real == NULL)
+        return tl_error_errno(err, errno, "could not look at '%s'", path);
+    *out = tl_strdup(real);
+    free(real);
+    return *out == NULL ? tl_nomem(err, path) : TL_OK;
 }
 
 static tl_status add_entry(tl_dir_entry **entries, size_t *n, size_t *cap, DIR *dir, const char *name)
@@ -281,6 +294,7 @@ static const tl_fs_ops local_ops = {
     .remove = local_remove,
     .rename = local_rename,
     .sync_dir = local_sync_dir,
+    .real_path = local_real_path,
     .file_size = local_file_size,
     .read_at = local_read_at,
     .write = local_write,

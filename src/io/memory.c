@@ -145,7 +145,7 @@ static tl_status memory_stat(tl_fs *fs, const char *path, tl_stat *out, tl_error
     pthread_mutex_lock(&mem->lock);
     node *nd = lookup(mem, path);
     if (nd != NULL)
-        *out = (tl_stat){nd->is_dir, (int64_t)nd->bytes.len, nd->mtime_ms};
+        *out = (tl_stat){nd->is_dir, (int64_t)nd->bytes.len, nd->mtime_ms, false};
     pthread_mutex_unlock(&mem->lock);
     return nd != NULL ? TL_OK : tl_error_set(err, TL_E_NOT_FOUND, "no file '%s'", path);
 }
@@ -173,7 +173,7 @@ static tl_status memory_list(tl_fs *fs, const char *path, tl_dir_entry **out, si
         if (name == NULL)
             status = tl_nomem(err, path);
         else
-            entries[count++] = (tl_dir_entry){name, {nd->is_dir, (int64_t)nd->bytes.len, nd->mtime_ms}};
+            entries[count++] = (tl_dir_entry){name, {nd->is_dir, (int64_t)nd->bytes.len, nd->mtime_ms, false}};
     }
     pthread_mutex_unlock(&mem->lock);
     if (status != TL_OK) {

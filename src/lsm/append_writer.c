@@ -35,6 +35,7 @@ typedef struct append_writer {
     tl_file_list to_compact; /* by sequence number; clustering: all files of the bucket, of any level */
     tl_cluster_spec cluster; /* config's clusters_buckets; its columns are owned */
     append_task compaction;
+    tl_blob_intake *blobs; /* NULL: no BLOB columns */
 } append_writer;
 
 static const tl_lsm_config *config_of(const append_writer *w)
@@ -217,10 +218,9 @@ static tl_status trigger_compaction(append_writer *w, bool full, tl_error *err)
 /* Those of the columns to write whose values are in one kind of files. */
 static int32_t choose_columns(const append_writer *w, tl_lsm__place place, int32_t *out)
 {
-    const tl_type *row = config_of(w)->schema->row_type;
     int32_t n = 0;
     for (int32_t i = 0; i < w->n_columns; i++) {
-        if (tl_lsm__place_of(config_of(w), row->fields[w->columns[i]].type) == place)
+        if (tl_lsm__place_of(config_of(w), w->columns[i]) == place)
             out[n++] = w->columns[i];
     }
     return n;
@@ -264,9 +264,6 @@ static tl_status make_shapes(append_writer *w, tl_error *err)
         return TL_OK;
     if (n == 0)
         return tl_error_set(err, TL_E_INVALID, "columns of BLOBs, or of VECTORs with files of their own, cannot be written without any other column");
-    if (n_blobs > 0 && config->blob_as_descriptor) /* the reference would open whatever file a value names */
-        return tl_error_set(err, TL_E_UNSUPPORTED,
-                            "with 'blob-as-descriptor' values are addresses of files, which are not followed: write the bytes without that option");
     TL_TRY(tl_lsm__shape_create(config, columns, n, TL_LSM__IN_DATA_FILES, /* named= */ true, &w->shapes[w->n_shapes++], err));
     return make_side_shapes(w, blobs, n_blobs, vectors, n_vectors, err);
 }
@@ -307,6 +304,27 @@ static tl_status open_writers(append_writer *w, tl_error *err)
 
 /* ---- operations ---- */
 
+static tl_status write_rows(append_writer *w, const tl_batch *batch, tl_error *err)
+{
+    if (w->file == NULL)
+        TL_TRY(open_writers(w, err));
+    return tl_lsm__writer_write(w->file, batch, err);
+}
+
+/* In pieces, as what descriptors name may be far larger than they are. */
+static tl_status write_with_blobs(append_writer *w, const tl_batch *batch, tl_error *err)
+{
+    for (int64_t from = 0, n = 0; from < batch->n_rows; from += n) {
+        TL_CLEANUP(tl_batch_freep) tl_batch *piece = NULL;
+        TL_CLEANUP(tl_batch_freep) tl_batch *taken = NULL;
+        TL_TRY(tl_blob_intake_room(w->blobs, batch, from, &n, err));
+        TL_TRY(tl_batch_slice(batch, from, n, &piece, err));
+        TL_TRY(tl_blob_intake_take(w->blobs, /* columns= */ NULL, piece, &taken, err));
+        TL_TRY(write_rows(w, taken, err));
+    }
+    return TL_OK;
+}
+
 static tl_status append_write(tl_bucket_writer *base, const tl_batch *batch, tl_error *err)
 {
     append_writer *w = (append_writer *)base;
@@ -316,9 +334,7 @@ static tl_status append_write(tl_bucket_writer *base, const tl_batch *batch, tl_
                                 "append table takes only +I and +U rows, not %s; option 'ignore-delete' drops the others",
                                 tl_row_kind_text(batch->row_kind[i]));
     }
-    if (w->file == NULL)
-        TL_TRY(open_writers(w, err));
-    return tl_lsm__writer_write(w->file, batch, err);
+    return w->blobs == NULL ? write_rows(w, batch, err) : write_with_blobs(w, batch, err);
 }
 
 static int64_t append_bytes(const tl_bucket_writer *base)
@@ -337,6 +353,8 @@ static tl_status append_flush(tl_bucket_writer *base, tl_error *err)
 static tl_status flush_all(append_writer *w, bool wait, bool full, tl_error *err)
 {
     size_t old = w->base.new_files.n;
+    if (w->blobs != NULL)
+        TL_TRY(tl_blob_intake_finish(w->blobs, err));
     if (w->file != NULL) {
         TL_TRY(tl_lsm__writer_finish(w->file, &w->base.new_files, err));
         tl_lsm__writer_free(TL_STEAL(w->file));
@@ -384,6 +402,7 @@ static void append_free(tl_bucket_writer *base)
         task_deinit(&w->compaction);
     }
     tl_lsm__writer_free(w->file);
+    tl_blob_intake_free(w->blobs);
     for (int32_t i = 0; i < w->n_shapes; i++)
         tl_lsm__shape_free(w->shapes[i]);
     tl_free(w->shapes);
@@ -418,7 +437,7 @@ tl_status tl_lsm__append_writer_create(tl_lsm__bucket *bucket, int32_t total_buc
         n_files = 0;
     w->compacts = !config->unaware_bucket && !config->write_only;
     w->next_seq = tl_lsm__next_seq(files, n_files);
-    tl_status status = TL_OK;
+    tl_status status = config->blobs == NULL ? TL_OK : tl_blob_intake_create(bucket->config, &w->blobs, err);
     if (w->compacts && config->clusters_buckets) {
         w->cluster.incremental = true;
         status = tl_order_of_options(config, &w->cluster.order, err);

@@ -365,6 +365,8 @@ static tl_status take_spec(bucket_reader *r, const tl_bucket_read_spec *spec, tl
     r->batch_rows = spec->batch_rows;
     if (!config->data_evolution) /* there a row is put together from several files */
         r->map_filter = tl_map_filter_ref(spec->map_filter);
+    if (spec->follow_blobs && !config->blob_as_descriptor)
+        TL_TRY(tl_lsm__blobs_check_filter(config, spec->predicate, err));
     if (spec->predicate != NULL)
         TL_TRY(tl_predicate_dup(spec->predicate, &r->pred, err));
     return tl_type_project(config->read_type, r->columns, r->n_columns, &r->base.type, err);
@@ -404,6 +406,20 @@ static tl_status single_section(bucket_reader *r, tl_data_file *const *files, si
     return TL_OK;
 }
 
+/* The finished reader, as the spec wants the values of blobs. */
+static tl_status give(bucket_reader *r, const tl_bucket_read_spec *spec, tl_reader **out, tl_error *err)
+{
+    tl_lsm_config *config = r->bucket->config;
+    bool described = false;
+    for (int32_t i = 0; i < r->n_columns; i++)
+        described |= tl_lsm__is_described(config, r->columns[i]);
+    if (!spec->follow_blobs || config->blob_as_descriptor || !described) {
+        *out = &r->base;
+        return TL_OK;
+    }
+    return tl_lsm__blobs_follow(config, r->columns, r->n_columns, &r->base, out, err);
+}
+
 tl_status tl_bucket_read(tl_lsm_config *config, tl_bytes_view partition, int32_t number, tl_data_file *const *files,
                          size_t n_files, const tl_bucket_read_spec *spec, tl_reader **out, tl_error *err)
 {
@@ -415,8 +431,7 @@ tl_status tl_bucket_read(tl_lsm_config *config, tl_bytes_view partition, int32_t
         bucket_reader_free(&r->base);
         return status;
     }
-    *out = &r->base;
-    return TL_OK;
+    return give(r, spec, out, err);
 }
 
 tl_status tl_files_read(tl_lsm_config *config, tl_bytes_view partition, int32_t number, tl_data_file *const *files,
@@ -431,6 +446,5 @@ tl_status tl_files_read(tl_lsm_config *config, tl_bytes_view partition, int32_t 
         bucket_reader_free(&r->base);
         return status;
     }
-    *out = &r->base;
-    return TL_OK;
+    return give(r, spec, out, err);
 }

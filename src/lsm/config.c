@@ -113,6 +113,7 @@ static tl_status parse_files(tl_lsm_config *config, const tl_options *options, t
     TL_TRY(opt_memory(options, "vector.target-file-size", &config->vector_target_bytes, err));
     TL_TRY(opt_string(options, "vector.file.format", NULL, &config->vector_format, err));
     TL_TRY(opt_bool(options, "blob-as-descriptor", &config->blob_as_descriptor, err));
+    TL_TRY(tl_lsm__blobs_parse(config, options, err));
     TL_TRY(opt_string(options, "file.compression", "zstd", &config->compression, err));
     int32_t zstd_level = 1;
     TL_TRY(opt_int(options, "file.compression.zstd-level", &zstd_level, err));
@@ -547,6 +548,7 @@ void tl_lsm_config_unref(tl_lsm_config *config)
         return;
     if (config->layout != NULL)
         tl_lsm__layout_free(config->layout, tl_lsm__n_columns(config));
+    tl_lsm__blobs_free(config->blobs);
     tl_merge_engine_unref(config->engine);
     tl_merge_engine_unref(config->buffer_engine);
     tl_type_unref(config->partition_type);

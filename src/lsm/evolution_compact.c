@@ -25,7 +25,7 @@ static int32_t plain_columns(const tl_lsm_config *config, const bool *sides, int
 {
     int32_t n = 0;
     for (int32_t i = 0; i < tl_lsm__n_columns(config); i++) {
-        if (!sides[i] && tl_lsm__place_of(config, config->schema->row_type->fields[i].type) == TL_LSM__IN_DATA_FILES)
+        if (!sides[i] && tl_lsm__place_of(config, i) == TL_LSM__IN_DATA_FILES)
             out[n++] = i;
     }
     return n;
@@ -43,7 +43,7 @@ static tl_status would_lose(const plan *p, const tl_file_list *files, const bool
         TL_TRY(tl_lsm__columns_held(config, files->items[i], held, err));
     *out = false;
     for (size_t c = 0; c < n; c++)
-        *out |= held[c] && (sides[c] || tl_lsm__place_of(config, config->schema->row_type->fields[c].type) != TL_LSM__IN_DATA_FILES);
+        *out |= held[c] && (sides[c] || tl_lsm__place_of(config, c) != TL_LSM__IN_DATA_FILES);
     return TL_OK;
 }
 

@@ -5,14 +5,14 @@
  */
 #include "lsm/lsm_private.h"
 
-static tl_status check_columns(const tl_lsm_config *config, const tl_row_updates *updates, tl_error *err)
+tl_status tl_evolution_check_update(const tl_lsm_config *config, const tl_row_updates *updates, tl_error *err)
 {
     const tl_type *row = config->schema->row_type;
     for (int32_t i = 0; i < updates->n_columns; i++) {
         const tl_field *field = &row->fields[updates->columns[i]];
-        if (field->type->kind == TL_BLOB)
+        if (tl_lsm__place_of(config, updates->columns[i]) == TL_LSM__IN_BLOB_FILES)
             return tl_error_set(err, TL_E_UNSUPPORTED, "column '%s' is a BLOB: its values cannot be changed, only written with new rows", field->name);
-        if (tl_lsm__place_of(config, field->type) == TL_LSM__IN_VECTOR_FILES)
+        if (tl_lsm__place_of(config, updates->columns[i]) == TL_LSM__IN_VECTOR_FILES)
             return tl_error_set(err, TL_E_UNSUPPORTED, "column '%s' has files of its own ('vector.file.format'): its values cannot be changed, only written with new rows",
                                 field->name);
         if (config->partition_idx[updates->columns[i]] >= 0)
@@ -102,7 +102,7 @@ tl_status tl_evolution_update(tl_lsm_config *config, tl_bytes_view partition, in
     tl_file_list made = {0};
     tl_data_file *file = NULL;
     const tl_data_file *newer = NULL;
-    TL_TRY(check_columns(config, updates, err));
+    TL_TRY(tl_evolution_check_update(config, updates, err));
     TL_TRY(tl_lsm__newer_file(config, files, n_files, &newer, err));
     if (newer != NULL)
         return tl_lsm__refuse_newer(config, newer, err);

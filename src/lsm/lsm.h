@@ -67,7 +67,8 @@ typedef struct tl_lsm_config {
     char *anchors;              /* set after creation: the branch that a chain table's files with `of_anchor` have their schemas from; owned */
     bool keep_deletes;          /* chain-table.enabled: compactions drop no row of kind -D, it may be of a row in another partition */
     bool unaware_bucket;        /* append table with bucket = -1 */
-    bool blob_as_descriptor;    /* blob-as-descriptor: blobs are read as addresses of their bytes, and cannot be written */
+    bool blob_as_descriptor;    /* blob-as-descriptor: blobs are read as addresses of their bytes */
+    struct tl_lsm__blobs *blobs; /* private: BLOB columns that are kept as descriptors, and what these may name; NULL: no BLOB columns */
     bool data_evolution;        /* data-evolution.enabled: files with the same row ids hold different columns (§11) */
     bool row_tracking;          /* row-tracking.enabled: rows have ids, which the committer gives and rewriting keeps (§11) */
     bool bucket_append_ordered; /* bucket-append-ordered */
@@ -229,6 +230,24 @@ tl_status tl_bucket_writer_prepare(tl_bucket_writer *writer, bool wait_compactio
 /** False while a later prepare may still bring a compaction (then the writer must stay open). */
 bool tl_bucket_writer_idle(const tl_bucket_writer *writer);
 
+/* ---- new values of BLOB columns ---- */
+
+/** Folders whose files descriptors may name. Only the user of the program gives it: what a table keeps of it does not count. */
+#define TL_BLOB_PATHS_OPTION "blob-descriptor.allowed-paths"
+
+/** Turns values as users give them into those that files hold (blob_intake.c). Descriptors: types/blob_descriptor.h. */
+typedef struct tl_blob_intake tl_blob_intake;
+tl_status tl_blob_intake_create(tl_lsm_config *config, tl_blob_intake **out, tl_error *err);
+/** Removes the files that it made, unless it was finished. NULL is fine. */
+void tl_blob_intake_free(tl_blob_intake *intake);
+/** How many rows of a batch of the table's columns to take at once from `from` on, so that what their descriptors name fits in memory: at
+    least one, if there is one. */
+tl_status tl_blob_intake_room(tl_blob_intake *intake, const tl_batch *batch, int64_t from, int64_t *rows, tl_error *err);
+/** The batch as files hold it; shares what stays as it is. `columns`: which of the table each of its columns is, -1: none; NULL: it has all. */
+tl_status tl_blob_intake_take(tl_blob_intake *intake, const int32_t *columns, const tl_batch *batch, tl_batch **out, tl_error *err);
+/** Complete the files outside; they stay. More values may follow, into new files. */
+tl_status tl_blob_intake_finish(tl_blob_intake *intake, tl_error *err);
+
 /* ---- reading one bucket ---- */
 
 typedef struct tl_bucket_read_spec {
@@ -241,6 +260,7 @@ typedef struct tl_bucket_read_spec {
     bool with_seq;                 /* the batches' seq is set */
     int64_t batch_rows;            /* 0: TL_BATCH_ROWS */
     tl_dv_set *vectors;            /* deletion vectors of the files: rows in them are not there (ref taken); NULL: none */
+    bool follow_blobs;             /* columns that are kept as descriptors of blobs give their bytes, unless 'blob-as-descriptor' says otherwise */
     tl_pool *pool;                 /* decodes the columns of a batch side by side; outlives the reader; NULL: the calling thread */
 } tl_bucket_read_spec;
 
@@ -299,13 +319,15 @@ typedef struct tl_row_update {
     tl_rowref place; /* of the values: batch and row */
 } tl_row_update;
 typedef struct tl_row_updates {
-    const int32_t *columns; /* of the table; none of them a BLOB or a partition column */
+    const int32_t *columns; /* of the table; none of them a partition column, or a BLOB with files of its own */
     int32_t n_columns;
     const tl_row_update *rows; /* ids ascend, no two are equal */
     size_t n;
     tl_batch *const *batches; /* column 0 is not looked at (their ids, as a rule), the values are in the columns behind it */
     size_t n_batches;
 } tl_row_updates;
+/** TL_E_UNSUPPORTED, TL_E_INVALID: columns of which rows cannot get new values. */
+tl_status tl_evolution_check_update(const tl_lsm_config *config, const tl_row_updates *updates, tl_error *err);
 /**
  * A file of these columns for all rows of one group (tl_row_groups: its files, data files first), added to the message's new files. The
  * group has the rows of `updates` from `from` to before `to`.

@@ -119,12 +119,47 @@ typedef struct tl_lsm__shape {
     tl_lsm__file_options options;
 } tl_lsm__shape;
 
+/* ---- blob_values.c: BLOB columns that are kept as descriptors, and what these name ---- */
+
+struct tl_lsm__blobs {
+    bool *described; /* per column of the table: blob-descriptor-field */
+    bool *outside;   /* per column: blob-external-storage-field */
+    char *folder;    /* blob-external-storage-path as it is set; NULL: it is not */
+    char **allowed;  /* local folders of blob-descriptor.allowed-paths */
+    int32_t n_allowed;
+};
+tl_status tl_lsm__blobs_parse(tl_lsm_config *config, const tl_options *options, tl_error *err);
+void tl_lsm__blobs_free(struct tl_lsm__blobs *blobs);
+/** Whether data files hold descriptors of the column's values. Columns of row tracking are none. */
+static inline bool tl_lsm__is_described(const tl_lsm_config *config, int32_t column)
+{
+    return config->blobs != NULL && column < tl_lsm__n_columns(config) && config->blobs->described[column];
+}
+
+/** Files that descriptors name, some of them open. One thread. */
+typedef struct tl_lsm__blob_files tl_lsm__blob_files;
+tl_status tl_lsm__blob_files_create(const tl_lsm_config *config, tl_lsm__blob_files **out, tl_error *err);
+void tl_lsm__blob_files_free(tl_lsm__blob_files *files); /* NULL is fine */
+/**
+ * The column with the bytes that its descriptors name. `all`: every value must be one (TL_E_INVALID); else others stay as they are.
+ * TL_E_INVALID, TL_E_UNSUPPORTED: a file that must not or cannot be opened, or is shorter.
+ */
+tl_status tl_lsm__blobs_fetch(tl_lsm__blob_files *files, const tl_column *col, bool all, tl_column **out, tl_error *err);
+/** Rows of the batch from `from` on (one at least, if there is one) whose values in these of its columns take no more than 64 MB. */
+tl_status tl_lsm__blobs_room(tl_lsm__blob_files *files, const tl_batch *batch, const int32_t *columns, int32_t n, bool all, int64_t from, int64_t *rows,
+                             tl_error *err);
+/** A reader whose batches have bytes where `inner` has descriptors; `columns`: what its columns are of the table. Takes `inner` over, also on failure. */
+tl_status tl_lsm__blobs_follow(tl_lsm_config *config, const int32_t *columns, int32_t n, tl_reader *inner_take, tl_reader **out, tl_error *err);
+/** TL_E_UNSUPPORTED: the filter asks for values of a column of descriptors. */
+tl_status tl_lsm__blobs_check_filter(const tl_lsm_config *config, const tl_predicate *pred, tl_error *err);
+
 /** What kind of file a column of the table has its values in. */
 typedef enum tl_lsm__place { TL_LSM__IN_DATA_FILES, TL_LSM__IN_BLOB_FILES, TL_LSM__IN_VECTOR_FILES } tl_lsm__place;
-static inline tl_lsm__place tl_lsm__place_of(const tl_lsm_config *config, const tl_type *type)
+static inline tl_lsm__place tl_lsm__place_of(const tl_lsm_config *config, int32_t column)
 {
+    const tl_type *type = config->schema->row_type->fields[column].type;
     if (type->kind == TL_BLOB)
-        return TL_LSM__IN_BLOB_FILES;
+        return tl_lsm__is_described(config, column) ? TL_LSM__IN_DATA_FILES : TL_LSM__IN_BLOB_FILES;
     return type->kind == TL_VECTOR && config->vector_format != NULL && config->data_evolution ? TL_LSM__IN_VECTOR_FILES : TL_LSM__IN_DATA_FILES;
 }
 /** Columns of files of one kind. `named`: entries tell them. */

@@ -1,7 +1,7 @@
 /* The registry: all groups of functions as one. */
 #include "sql/functions.h"
 
-static const tl_sql_function *const groups[] = {tl_fn_operators, tl_fn_numbers, tl_fn_text, tl_fn_text_parts, tl_fn_regex, tl_fn_hash, tl_fn_times, tl_fn_time_text, tl_fn_arrays, tl_fn_maps, tl_fn_json, tl_fn_json_make};
+static const tl_sql_function *const groups[] = {tl_fn_operators, tl_fn_numbers, tl_fn_text, tl_fn_text_parts, tl_fn_regex, tl_fn_hash, tl_fn_blobs, tl_fn_times, tl_fn_time_text, tl_fn_arrays, tl_fn_maps, tl_fn_json, tl_fn_json_make};
 
 const tl_sql_function *tl_fn_at(size_t i)
 {

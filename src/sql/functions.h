@@ -70,7 +70,7 @@ struct tl_sql_function {
 };
 
 /** Groups of functions, one file each; ended by an entry without name. */
-extern const tl_sql_function tl_fn_operators[], tl_fn_numbers[], tl_fn_text[], tl_fn_text_parts[], tl_fn_regex[], tl_fn_hash[],
+extern const tl_sql_function tl_fn_operators[], tl_fn_numbers[], tl_fn_text[], tl_fn_text_parts[], tl_fn_regex[], tl_fn_hash[], tl_fn_blobs[],
     tl_fn_times[], tl_fn_time_text[], tl_fn_arrays[], tl_fn_maps[], tl_fn_json[], tl_fn_json_make[];
 
 /** Next function of that name after `from` (NULL: first), NULL at the end. */

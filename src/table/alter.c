@@ -65,6 +65,8 @@ static tl_status change_option(tl_altering *a, const tl_alter *change, tl_error 
         return tl_error_set(err, TL_E_INVALID, "option '%s' is set to nothing", change->name);
     if (strcasecmp(change->name, "path") == 0)
         return tl_error_set(err, TL_E_INVALID, "Change path is not supported yet.");
+    if (strcmp(change->name, TL_BLOB_PATHS_OPTION) == 0)
+        return tl_error_set(err, TL_E_INVALID, "option '" TL_BLOB_PATHS_OPTION "' is for a command or a query, a table cannot keep it");
     if (strcasecmp(change->name, "type") == 0) /* what is there would be lost from sight */
         return tl_error_set(err, TL_E_INVALID, "Change type is not supported yet.");
     if (a->has_snapshots)

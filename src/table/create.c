@@ -251,6 +251,8 @@ static tl_status check_creatable(const tl_table_schema *schema, const char *name
         return tl_error_set(err, TL_E_UNSUPPORTED, "table '%s': not supported: tables of type '%s'", name, type);
     if (strcmp(tl_table__option_or_default(&schema->options, "branch"), "main") != 0)
         return tl_error_set(err, TL_E_INVALID, "table '%s': option 'branch' is for a command or a query, a table cannot keep it", name);
+    if (tl_options_get(&schema->options, TL_BLOB_PATHS_OPTION) != NULL)
+        return tl_error_set(err, TL_E_INVALID, "table '%s': option '" TL_BLOB_PATHS_OPTION "' is for a command or a query, a table cannot keep it", name);
     if (schema->row_type->n_fields == 0)
         return tl_error_set(err, TL_E_INVALID, "table '%s' has no columns", name);
     for (int32_t i = 0; i < schema->row_type->n_fields; i++) {

@@ -60,6 +60,7 @@ static tl_status check_dynamic(const tl_table_schema *schema, const tl_options *
 
 static tl_status lay_over(tl_table_schema *schema, const tl_options *dynamic, tl_error *err)
 {
+    tl_options_remove(&schema->options, TL_BLOB_PATHS_OPTION); /* a table does not say what its readers' files are for */
     for (size_t i = 0; dynamic != NULL && i < dynamic->count; i++) {
         if (tl_options_set(&schema->options, dynamic->keys[i], dynamic->values[i]) != TL_OK)
             return tl_nomem(err, "options");

@@ -297,10 +297,11 @@ static const tl_option_def options[] = {
     {"format-table.file.compression", "string", NULL, E, "Compression of new files of format tables; `file.compression` goes before it. Without both: snappy (parquet), zstd (orc), none.", false, NULL},
     {"format-table.commit-hive-sync-url", "string", NULL, N, "Metastore told of format table commits.", false, NULL},
     {"blob-field", "string", NULL, E, "BYTES columns that CREATE TABLE makes blobs, comma-separated.", false, NULL},
-    {"blob-descriptor-field", "string", NULL, R, "Blob columns stored as descriptors.", true, "blob.stored-descriptor-fields"},
-    {"blob-as-descriptor", "boolean", "false", E, "Read blobs as descriptors (file, offset, length); they cannot be written then.", false, NULL},
-    {"blob-external-storage-path", "string", NULL, R, "Folder of external blobs.", true, NULL},
-    {"blob-external-storage-field", "string", NULL, R, "Blob columns stored outside.", true, NULL},
+    {"blob-descriptor-field", "string", NULL, E, "BLOB columns of which data files keep descriptors (file, offset, length), comma-separated (docs/blobs.md).", true, "blob.stored-descriptor-fields"},
+    {"blob-as-descriptor", "boolean", "false", E, "Read blobs as descriptors (file, offset, length).", false, NULL},
+    {"blob-external-storage-path", "string", NULL, E, "Folder outside the table for the bytes of 'blob-external-storage-field'. Nothing here ever removes a file of it.", true, NULL},
+    {"blob-external-storage-field", "string", NULL, E, "Those columns of 'blob-descriptor-field' whose bytes are written to 'blob-external-storage-path'.", true, NULL},
+    {TL_BLOB_PATHS_OPTION, "string", NULL, E, "Folders, comma-separated, whose files descriptors of blobs may name, beyond the table's own folder. Counts where a command or a hint gives it; tables do not keep it. (Not in the reference.)", false, NULL},
     {"commit.discard-duplicate-files", "boolean", "false", E, "An append leaves out files that are there already.", false, NULL},
     {"postpone.batch-write-fixed-bucket", "boolean", "true", E, "SQL in batch gives rows of postponed tables real buckets at once (docs/postponed-buckets.md).", false, NULL},
     {"postpone.batch-write-fixed-bucket.max-parallelism", "integer", "2048", E, "Most buckets that SQL in batch gives a new partition of a postponed table.", false, NULL},
@@ -396,7 +397,6 @@ static const struct {
     const char *feature;
 } features[] = {
     {"data-evolution.", "data evolution"},
-    {"blob", "blobs"},
     {"commit.callbacks", "commit callbacks"},
     {"tag.callbacks", "tag callbacks"},
     {"query-auth.", "query authorisation"},

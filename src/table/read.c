@@ -343,6 +343,7 @@ static tl_status read_data_split(tl_table *table, const tl_split *split, const t
                                 .with_kinds = spec->with_kinds,
                                 .with_seq = tl_audit_wants_seq(table),
                                 .vectors = split->vectors,
+                                .follow_blobs = true,
                                 .pool = spec->by_column};
     TL_CLEANUP(tl_freep) int32_t *columns = NULL;
     TL_TRY(all_columns(table, spec, &columns, &read, err));

@@ -108,6 +108,52 @@ static tl_status make_files(update *u, tl_error *err)
     return status;
 }
 
+/* The values as files hold them: `taken` has the batches from then on. */
+static tl_status take_blobs(update *u, tl_blob_intake *intake, tl_row_updates *taken, tl_error *err)
+{
+    const tl_row_updates *rows = u->rows;
+    TL_CLEANUP(tl_freep) int32_t *columns = tl_alloc(((size_t)rows->n_columns + 1) * sizeof *columns);
+    tl_batch **batches = tl_calloc(rows->n_batches + 1, sizeof *batches);
+    *taken = *rows;
+    taken->batches = batches;
+    if (columns == NULL || batches == NULL)
+        return tl_nomem(err, "rows");
+    columns[0] = -1; /* the row ids */
+    memcpy(columns + 1, rows->columns, (size_t)rows->n_columns * sizeof *columns);
+    for (size_t i = 0; i < rows->n_batches; i++)
+        TL_TRY(tl_blob_intake_take(intake, columns, rows->batches[i], &batches[i], err));
+    u->rows = taken;
+    return TL_OK;
+}
+
+static void taken_deinit(tl_row_updates *taken)
+{
+    for (size_t i = 0; taken->batches != NULL && i < taken->n_batches; i++)
+        tl_batch_free(taken->batches[i]);
+    tl_free((void *)taken->batches);
+}
+
+static tl_status make_files_with_blobs(update *u, tl_error *err)
+{
+    const tl_row_updates *all = u->rows;
+    tl_blob_intake *intake = NULL;
+    tl_row_updates taken = {0};
+    if (u->table->config->blobs == NULL)
+        return make_files(u, err);
+    if (all->n > 0)
+        TL_TRY(tl_evolution_check_update(u->table->config, all, err));
+    TL_TRY(tl_blob_intake_create(u->table->config, &intake, err));
+    tl_status status = take_blobs(u, intake, &taken, err);
+    if (status == TL_OK)
+        status = make_files(u, err);
+    if (status == TL_OK)
+        status = tl_blob_intake_finish(intake, err);
+    tl_blob_intake_free(intake);
+    u->rows = all;
+    taken_deinit(&taken);
+    return status;
+}
+
 tl_status tl_table_update_rows(tl_table *table, const tl_row_updates *rows, int64_t base, tl_commit_messages *more, tl_commit_result *out, tl_error *err)
 {
     char name[256];
@@ -115,7 +161,7 @@ tl_status tl_table_update_rows(tl_table *table, const tl_row_updates *rows, int6
     tl_commit_spec spec = {.watermark = TL_ABSENT, .ignore_empty = true};
     bool committing = false;
     TL_TRY(tl_table_check_updatable(table, err));
-    tl_status status = make_files(&u, err);
+    tl_status status = make_files_with_blobs(&u, err);
     if (status == TL_OK && more != NULL)
         status = tl_commit_messages_move(&u.messages, more, err);
     if (status == TL_OK)

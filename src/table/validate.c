@@ -5,6 +5,7 @@
  * A table of features that are not there may be created: the reference will read it. Opening it is what names the feature.
  */
 #include "table/format_table.h"
+#include "base/parse.h"
 #include "types/java_format.h"
 
 #include <strings.h>
@@ -502,6 +503,34 @@ static tl_status check_deletion_vectors(const validation *v, tl_error *err)
     return TL_OK;
 }
 
+/* Columns that an option names are BLOBs, and among those of `within` (NULL: no such list). Java: validateBlobDescriptorFields. */
+static tl_status check_blob_list(const validation *v, const char *key, const char *within, tl_error *err)
+{
+    const char *list = tl_options_get(v->opts, key);
+    for (tl_bytes_view name; list != NULL && tl_list_next(&list, &name);) {
+        char text[256];
+        snprintf(text, sizeof text, "%.*s", (int)TL_MIN(name.len, sizeof text - 1), (const char *)name.data);
+        if (name.len == 0)
+            continue;
+        int32_t at = name.len < sizeof text ? tl_type_field_index(v->row, text) : -1;
+        if (at < 0 || v->row->fields[at].type->kind != TL_BLOB)
+            return FAIL("Field '%s' in '%s' must be a BLOB field in table schema.", text, key);
+        if (within != NULL && !tl_list_has(tl_options_get(v->opts, within), text))
+            return FAIL("Field '%s' in '%s' must also be in '%s'.", text, key, within);
+    }
+    return TL_OK;
+}
+
+static tl_status check_blobs(const validation *v, tl_error *err)
+{
+    TL_TRY(check_blob_list(v, "blob-descriptor-field", NULL, err));
+    TL_TRY(check_blob_list(v, "blob-external-storage-field", "blob-descriptor-field", err));
+    const char *outside = tl_options_get(v->opts, "blob-external-storage-field"), *folder = tl_options_get(v->opts, "blob-external-storage-path");
+    if (outside != NULL && outside[strspn(outside, ", ")] != '\0' && (folder == NULL || *folder == '\0'))
+        return FAIL("'blob-external-storage-path' must be set when 'blob-external-storage-field' is configured.");
+    return TL_OK;
+}
+
 static tl_status check_row_tracking(const validation *v, tl_error *err)
 {
     bool tracking = tl_table__option_bool(v->opts, "row-tracking.enabled");
@@ -639,6 +668,7 @@ static tl_status check_features(const validation *v, tl_error *err)
     if (kind_field != NULL && !is_column(v, kind_field))
         return FAIL("Rowkind field: '%s' can not be found in table schema.", kind_field);
     TL_TRY(check_deletion_vectors(v, err));
+    TL_TRY(check_blobs(v, err));
     TL_TRY(check_row_tracking(v, err));
     TL_TRY(check_chain(v, err));
     return check_clustering(v, err);

@@ -2,6 +2,7 @@
  * Reading values from text: scalars from plain text, and the JSON form on top of it.
  */
 #include "base/map.h"
+#include "types/blob_descriptor.h"
 #include "types/number.h"
 #include "types/types_private.h"
 #include "types/variant.h"
@@ -343,6 +344,37 @@ static bool json_kind_fits(tl_json_kind kind, const tl_type *type)
     return kind == TL_JSON_NUMBER && tl_type_phys(type) != TL_PHYS_BYTES;
 }
 
+static bool is_key(const tl_json *member, const char *name)
+{
+    return tl_bytes_equal(member->key, (tl_bytes_view){(const uint8_t *)name, strlen(name)});
+}
+
+/* A BLOB as a descriptor of bytes elsewhere: {"uri": "file:/…", "offset": 0, "length": 10}; without offset and length, the whole file. */
+static tl_status read_descriptor(const tl_json *json, tl_builder *b, tl_error *err)
+{
+    tl_blob_descriptor d = {.length = TL_BLOB_TO_END};
+    tl_buf bytes = {0};
+    bool known = true;
+    for (const tl_json *m = json->child; m != NULL && known; m = m->next) {
+        if (is_key(m, "uri") && m->kind == TL_JSON_STRING)
+            d.uri = m->text;
+        else if (is_key(m, "offset"))
+            known = tl_json_int64(m, &d.offset);
+        else if (is_key(m, "length"))
+            known = tl_json_int64(m, &d.length);
+        else
+            known = false;
+    }
+    if (!known || d.uri.len == 0 || d.uri.len > TL_BLOB_URI_MAX || d.offset < 0 || d.length < TL_BLOB_TO_END)
+        return tl_error_set(err, TL_E_INVALID, "no descriptor of a blob: expected {\"uri\": \"file:/…\", \"offset\": 0, \"length\": 10}, not '%.*s'",
+                            (int)TL_MIN(json->raw.len, 200), (const char *)json->raw.data);
+    tl_status status = tl_blob_descriptor_append(&d, &bytes) == TL_OK ? TL_OK : tl_nomem(err, "text");
+    if (status == TL_OK)
+        status = tl_builder_error(b, tl_builder_bytes(b, bytes.data, bytes.len), err);
+    tl_buf_deinit(&bytes);
+    return status;
+}
+
 tl_status tl_text_read_json(const tl_json *json, const tl_type *type, tl_builder *builder, tl_error *err)
 {
     if (tl_json_is_null(json))
@@ -358,6 +390,10 @@ tl_status tl_text_read_json(const tl_json *json, const tl_type *type, tl_builder
         return read_row(json, type, builder, err);
     case TL_VARIANT: /* its JSON in a string, or as it stands */
         return read_variant(json->kind == TL_JSON_STRING ? json->text : json->raw, builder, err);
+    case TL_BLOB:
+        if (json->kind == TL_JSON_OBJECT)
+            return read_descriptor(json, builder, err);
+        break;
     default:
         break;
     }

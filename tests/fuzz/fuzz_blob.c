@@ -3,6 +3,7 @@
  * reached: values that must be read as they were written, in any batch size, and the same records under an index of any bytes.
  */
 #include "fuzz/file_any.h"
+#include "types/blob_descriptor.h"
 
 #define PATH "/blob"
 #define VALUES_MAX 64
@@ -107,8 +108,25 @@ static void with_other_index(tl_fs *fs, const recipe *r)
     tl_bytes_deinit(&file);
 }
 
+/* Any bytes as a descriptor: what can be read is written again as it was, but for bytes behind it and the version. */
+static void as_descriptor(const uint8_t *data, size_t size)
+{
+    tl_blob_descriptor d, again;
+    tl_buf written = {0};
+    if (tl_blob_descriptor_read((tl_bytes_view){data, size}, &d, NULL) != TL_OK)
+        return;
+    if (tl_blob_descriptor_append(&d, &written) != TL_OK || written.len != TL_BLOB_DESCRIPTOR_BYTES + d.uri.len ||
+        !tl_blob_is_descriptor((tl_bytes_view){written.data, written.len}))
+        abort();
+    if (tl_blob_descriptor_read((tl_bytes_view){written.data, written.len}, &again, NULL) != TL_OK || !tl_bytes_equal(again.uri, d.uri) ||
+        again.offset != d.offset || again.length != d.length)
+        abort();
+    tl_buf_deinit(&written);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    as_descriptor(data, size);
     if (size == 0 || data[0] % 2 == 0) {
         any_file(&tl_format_blob, data + (size > 0), size - (size > 0));
         return 0;

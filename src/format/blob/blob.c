@@ -19,6 +19,11 @@ int64_t tl_blob_record_bytes(int64_t value_bytes)
     return value_bytes + TL_BLOB__FRAME_BYTES;
 }
 
+int64_t tl_blob_value_offset(int64_t record_offset)
+{
+    return record_offset + TL_BLOB__HEAD_BYTES;
+}
+
 const tl_format tl_format_blob = {
     .name = "blob",
     .open = tl_blob__open,

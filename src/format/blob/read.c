@@ -1,6 +1,7 @@
 /* Blob files as batches. The index is read when the file is opened; records of a batch are read in one piece and checked one by one. */
 #include "format/blob/blob_private.h"
 #include "format/passing.h"
+#include "types/blob_descriptor.h"
 
 #include <strings.h>
 
@@ -151,25 +152,12 @@ static tl_status make_values(blob_reader *r, int64_t rows, int64_t bytes, tl_col
 
 /* ---- descriptors ---- */
 
-#define DESCRIPTOR_VERSION 2
-#define DESCRIPTOR_MAGIC UINT64_C(0x424c4f4244455343)
-#define DESCRIPTOR_BYTES 29 /* without the address: version, magic, its length, offset and length of the value */
-
-static void put_descriptor(uint8_t *out, const blob_reader *r, size_t uri_bytes, int64_t offset, int64_t length)
-{
-    out[0] = DESCRIPTOR_VERSION;
-    tl_write_le64(out + 1, DESCRIPTOR_MAGIC);
-    tl_write_le32(out + 9, (uint32_t)uri_bytes);
-    memcpy(out + 13, r->uri, uri_bytes);
-    tl_write_le64(out + 13 + uri_bytes, (uint64_t)offset);
-    tl_write_le64(out + 21 + uri_bytes, (uint64_t)length);
-}
-
 /* Where the values lie, instead of the values: no record is read (Java: BlobDescriptor#serialize). */
 static tl_status make_descriptors(blob_reader *r, int64_t rows, tl_column **out, tl_error *err)
 {
     TL_CLEANUP(tl_column_unrefp) tl_column *col = NULL;
-    size_t uri_bytes = strlen(r->uri), each = DESCRIPTOR_BYTES + uri_bytes;
+    size_t uri_bytes = strlen(r->uri), each = TL_BLOB_DESCRIPTOR_BYTES + uri_bytes;
+    tl_blob_descriptor where = {.uri = {(const uint8_t *)r->uri, uri_bytes}};
     if ((uint64_t)rows * each > INT32_MAX)
         return tl_error_set(err, TL_E_LIMIT, "descriptors of %lld rows are larger than a column can hold", (long long)rows);
     TL_TRY(empty_values(r, rows, (size_t)rows * each, &col, err));
@@ -177,7 +165,9 @@ static tl_status make_descriptors(blob_reader *r, int64_t rows, tl_column **out,
         int64_t length = r->lengths[i];
         if (put_null(col, i, length))
             continue;
-        put_descriptor(col->data + col->offsets[i], r, uri_bytes, r->offset + TL_BLOB__HEAD_BYTES, length - TL_BLOB__FRAME_BYTES);
+        where.offset = r->offset + TL_BLOB__HEAD_BYTES;
+        where.length = length - TL_BLOB__FRAME_BYTES;
+        tl_blob_descriptor_write(&where, col->data + col->offsets[i]);
         col->offsets[i + 1] += (int32_t)each;
         r->offset += length;
     }

@@ -27,6 +27,9 @@ static bool kind_of(const tl_type *type, tl_orc_kind *out)
         [TL_TIMESTAMP_LTZ] = TL_ORC_TIMESTAMP_INSTANT,                     [TL_ARRAY] = TL_ORC_LIST,
         [TL_MAP] = TL_ORC_MAP,             [TL_MULTISET] = TL_ORC_MAP,     [TL_ROW] = TL_ORC_STRUCT,
     };
+    *out = TL_ORC_BINARY;
+    if (type->kind == TL_BLOB) /* its descriptor */
+        return true;
     if ((size_t)type->kind >= TL_ARRAY_LEN(kinds))
         return false;
     *out = type->kind == TL_VARCHAR && type->length == TL_LENGTH_MAX ? TL_ORC_STRING : kinds[type->kind];
