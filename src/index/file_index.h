@@ -66,6 +66,8 @@ typedef struct tl_file_index_plan tl_file_index_plan;
  */
 tl_status tl_file_index_plan_create(const tl_options *options, const tl_type *row_type, tl_file_index_plan **out, tl_error *err);
 void tl_file_index_plan_free(tl_file_index_plan *plan); /* NULL is fine */
+/** The lists of columns alone (options of columns may be set before their column is listed): errors as above. */
+tl_status tl_file_index_check_columns(const tl_options *options, const tl_type *row_type, tl_error *err);
 /**
  * The plan for a file of an older schema: columns by their ids, under the names and types that they have there. What is not there, or had
  * a type that the kind cannot index, is left out; *out is NULL if nothing remains.

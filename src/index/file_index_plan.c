@@ -165,13 +165,19 @@ static bool is_column_list(const char *key)
     return len > strlen(PREFIX) + n && strcmp(key + len - n, columns_suffix) == 0;
 }
 
-static tl_status fill(tl_file_index_plan *plan, const tl_options *options, tl_error *err)
+static tl_status fill_columns(tl_file_index_plan *plan, const tl_options *options, tl_error *err)
 {
     for (size_t i = 0; i < options->count; i++) {
         const char *key = options->keys[i];
         if (strncmp(key, PREFIX, strlen(PREFIX)) == 0 && is_column_list(key))
             TL_TRY(add_columns(plan, key, key + strlen(PREFIX), strlen(key) - strlen(PREFIX) - (sizeof columns_suffix - 1), options->values[i], err));
     }
+    return TL_OK;
+}
+
+static tl_status fill(tl_file_index_plan *plan, const tl_options *options, tl_error *err)
+{
+    TL_TRY(fill_columns(plan, options, err));
     for (size_t i = 0; i < options->count; i++) {
         const char *key = options->keys[i];
         if (strncmp(key, PREFIX, strlen(PREFIX)) == 0 && !is_column_list(key))
@@ -194,6 +200,17 @@ tl_status tl_file_index_plan_create(const tl_options *options, const tl_type *ro
     TL_TRY(status);
     *out = plan;
     return TL_OK;
+}
+
+tl_status tl_file_index_check_columns(const tl_options *options, const tl_type *row_type, tl_error *err)
+{
+    tl_file_index_plan *plan = tl_calloc(1, sizeof *plan);
+    if (plan == NULL)
+        return tl_nomem(err, "file index");
+    plan->row_type = tl_type_ref(row_type);
+    tl_status status = fill_columns(plan, options, err);
+    tl_file_index_plan_free(plan);
+    return status;
 }
 
 /* ---- older schemas ---- */

@@ -37,6 +37,11 @@ tl_merge_engine_kind tl_merge_engine_get_kind(const tl_merge_engine *engine);
  * table's row_type. */
 tl_status tl_merge_required_columns(const tl_type *table_row_type, const tl_options *options, const bool *wanted, bool *needed,
                                     tl_error *err);
+/**
+ * What only new tables are refused (the reference finds out at a merge, or never): key columns in sequence groups, `max` and `min` of values
+ * without an order. After tl_merge_validate().
+ */
+tl_status tl_merge_check_new(const tl_type *row_type, const int32_t *key_idx, int32_t n_keys, const tl_options *options, tl_error *err);
 /** Check of all merge options against a schema at CREATE/ALTER, as the reference refuses them. */
 tl_status tl_merge_validate(const tl_type *row_type, const int32_t *key_idx, int32_t n_keys, const tl_options *options,
                             tl_error *err);

@@ -81,6 +81,8 @@ struct tl_merge_engine {
     int refs;
 };
 
+/** Whether values of a type have an order that max and min can go by. */
+bool tl_merge__is_ordered(const tl_type *type);
 /** Name of an aggregate function as in options; NULL name: unknown. */
 bool tl_merge__find_function(const char *name, agg_fn *out);
 /** All names, one a line, as the reference lists them. */

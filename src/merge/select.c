@@ -236,15 +236,15 @@ DEFINE_BEST(best_unordered, __extension__({
                 false;
             }))
 
-static bool is_ordered(const tl_type *type)
+bool tl_merge__is_ordered(const tl_type *type)
 {
-    return type->kind != TL_BOOLEAN && type->kind < TL_ARRAY;
+    return type->kind < TL_ARRAY;
 }
 
 static tl_status best(const merge_column *col, bool max, tl_rowref *refs)
 {
     tl_phys phys = tl_type_phys(col->field->type);
-    if (!is_ordered(col->field->type))
+    if (!tl_merge__is_ordered(col->field->type))
         return best_unordered(col, refs);
     if (phys == TL_PHYS_I32)
         return max ? max_i32(col, refs) : min_i32(col, refs);

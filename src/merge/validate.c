@@ -2,7 +2,8 @@
  * Checks of a table's merge options at CREATE and ALTER, in the reference's order and words (Java: SchemaValidation,
  * PartialUpdateMergeFunction.Factory), and the columns that a projected read needs besides those asked for.
  *
- * What the reference finds out only at the first write (a function on a column of the wrong type) is not refused here.
+ * What the reference finds out only at the first write (a function on a column of the wrong type) is not refused here; what it would answer
+ * wrongly for ever is, for new tables (tl_merge_check_new).
  */
 #include "merge/merge_private.h"
 
@@ -210,6 +211,65 @@ tl_status tl_merge_validate(const tl_type *row_type, const int32_t *key_idx, int
     if (kind == TL_ENGINE_PARTIAL_UPDATE)
         TL_TRY(check_partial_update(&c, key_idx, n_keys, err));
     return kind == TL_ENGINE_PARTIAL_UPDATE || kind == TL_ENGINE_AGGREGATION ? check_functions(&c, err) : TL_OK;
+}
+
+/* ---- new tables ---- */
+
+/* `seen`: the key columns. */
+static tl_status check_no_key(void *ctx, tl_bytes_view name, tl_error *err)
+{
+    const check *c = ctx;
+    int32_t i = tl_merge__field(c->row_type, name);
+    if (i < 0 || !c->seen[i])
+        return TL_OK;
+    return tl_error_set(err, TL_E_INVALID,
+                        "The sequence-group '%s' contains primary key field '%s', which is not allowed. Primary key columns cannot be put in "
+                        "sequence-group.",
+                        c->option, c->row_type->fields[i].name);
+}
+
+static tl_status check_group_keys(check *c, tl_error *err)
+{
+    for (size_t i = 0; i < c->options->count; i++) {
+        tl_bytes_view names;
+        c->option = c->options->keys[i];
+        if (!tl_merge__is_group_key(c->option, &names))
+            continue;
+        TL_CLEANUP(tl_freep) char *sequence = tl_strndup((const char *)names.data, names.len);
+        if (sequence == NULL)
+            return tl_nomem(err, "options");
+        TL_TRY(tl_merge__split(sequence, /* trim= */ false, check_no_key, c, err));
+        TL_TRY(tl_merge__split(c->options->values[i], /* trim= */ false, check_no_key, c, err));
+    }
+    return TL_OK;
+}
+
+static tl_status check_ordered(const check *c, tl_error *err)
+{
+    for (int32_t i = 0; i < c->row_type->n_fields; i++) {
+        const char *fn = NULL;
+        TL_TRY(function_of(c, i, &fn, err));
+        bool compares = fn != NULL && (strcmp(fn, "max") == 0 || strcmp(fn, "min") == 0);
+        if (compares && !c->seen[i] && !tl_merge__is_ordered(c->row_type->fields[i].type))
+            return tl_error_set(err, TL_E_INVALID, "column '%s': aggregate function '%s': values of this type cannot be compared",
+                                c->row_type->fields[i].name, fn);
+    }
+    return TL_OK;
+}
+
+tl_status tl_merge_check_new(const tl_type *row_type, const int32_t *key_idx, int32_t n_keys, const tl_options *options, tl_error *err)
+{
+    tl_merge_engine_kind kind;
+    TL_TRY(tl_merge__parse_kind(options, &kind, err));
+    TL_CLEANUP(tl_freep) bool *keys = tl_calloc((size_t)TL_MAX(row_type->n_fields, 1), sizeof *keys);
+    if (keys == NULL)
+        return tl_nomem(err, "options");
+    for (int32_t k = 0; k < n_keys; k++)
+        keys[key_idx[k]] = true;
+    check c = {.row_type = row_type, .options = options, .seen = keys};
+    if (kind == TL_ENGINE_PARTIAL_UPDATE)
+        TL_TRY(check_group_keys(&c, err));
+    return kind == TL_ENGINE_PARTIAL_UPDATE || kind == TL_ENGINE_AGGREGATION ? check_ordered(&c, err) : TL_OK;
 }
 
 /* ---- projection ---- */

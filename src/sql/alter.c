@@ -181,7 +181,8 @@ tl_status tl_sql__partition_spec(tl_binder *b, const tl_ast *partition, const tl
             return BIND_ERROR(b, p, "PARTITION needs column = value for columns of the table");
         tl_expr *e;
         TL_TRY(tl_bind__expr(b, p->kid[1], &e));
-        TL_TRY(tl_bind__coerce(b, e, table->row_type->fields[i].type, &e));
+        if (e->kind != TL_EXPR_LITERAL || e->type->kind != TL_CHAR) /* text is a partition's name, which casts need not know: 2024-01-01T12:30 */
+            TL_TRY(tl_bind__coerce(b, e, table->row_type->fields[i].type, &e));
         if (e->kind != TL_EXPR_LITERAL)
             return BIND_ERROR(b, p, "the value of partition column '%s' must be constant", p->kid[0]->text);
         tl_buf text = {0};

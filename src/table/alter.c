@@ -51,6 +51,8 @@ tl_status tl_table__check_option_change(const tl_options *stored, const char *ke
         return check_set(stored, key, value, err);
     if (strcmp(key, "bucket") == 0)
         return tl_error_set(err, TL_E_INVALID, "Cannot reset bucket.");
+    if (def != NULL && def->default_value != NULL && strcmp(def->type, "boolean") == 0) /* resetting it is setting it to its default */
+        return check_set(stored, key, def->default_value, err);
     if (strcmp(key, "clustering.columns") == 0 && tl_options_get(stored, "pk-clustering-override") != NULL)
         return tl_error_set(err, TL_E_INVALID, "Cannot reset clustering.columns when pk-clustering-override enabled.");
     return TL_OK;
@@ -123,7 +125,7 @@ static tl_status new_schema(tl_altering *a, const tl_alter *changes, size_t n, t
     a->fresh->id = a->old->id + 1;
     a->fresh->time_ms = tl_clock_now_ms(tl_clock_system());
     TL_TRY(tl_table__normalize(a->fresh, err));
-    TL_TRY(tl_table__check_formats(a->fresh, err));
+    TL_TRY(tl_table__check_new(a->fresh, err));
     return tl_table__validate(a->fresh, err);
 }
 

@@ -7,6 +7,8 @@
  */
 #include "table/alter_private.h"
 
+#include "base/parse.h"
+
 typedef struct edit {
     tl_altering *altering;
     const tl_alter *change;
@@ -354,7 +356,7 @@ static tl_status update_field(const edit *e, fields *f, int32_t depth, const cha
     case TL_ALTER_COLUMN_TYPE:
         TL_TRY(change_type(e, field, steps, &f->held, err));
         field->type = f->held;
-        return TL_OK;
+        return tl_table__validate_default(field->type, field->default_value, err);
     case TL_ALTER_COLUMN_NULLABLE:
         TL_TRY(change_nullable(e, field, steps, &f->held, err));
         field->type = f->held;
@@ -525,45 +527,83 @@ static tl_status rename_list(const tl_alter *changes, size_t n, const char *text
     return status == TL_OK ? TL_OK : tl_nomem(err, "options");
 }
 
-static bool ends_with(const char *text, const char *end)
+static bool starts_with(const char *text, const char *start)
 {
-    size_t a = strlen(text), b = strlen(end);
-    return a >= b && strcmp(text + a - b, end) == 0;
+    return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* One option under its new key and value; NULL in *key: unchanged. */
+/* "a, m[k]" of file indexes: columns, and values of MAP columns. */
+static tl_status rename_indexed(const tl_alter *changes, size_t n, const char *text, char **out, tl_error *err)
+{
+    tl_buf buf = {0};
+    tl_bytes_view piece;
+    tl_status status = TL_OK;
+    for (const char *at = text; status == TL_OK && tl_list_next(&at, &piece);) {
+        const char *name = (const char *)piece.data, *bracket = memchr(name, '[', piece.len);
+        size_t len = bracket != NULL && name[piece.len - 1] == ']' ? (size_t)(bracket - name) : piece.len;
+        TL_CLEANUP(tl_freep) char *column = tl_strndup(name, len);
+        status = column == NULL ? TL_E_NOMEM
+                                : tl_buf_appendf(&buf, "%s%s%.*s", buf.len > 0 ? "," : "", new_name(changes, n, column), (int)(piece.len - len),
+                                                 name + len);
+    }
+    if (status == TL_OK)
+        status = tl_buf_steal_str(&buf, out);
+    tl_buf_deinit(&buf);
+    return status == TL_OK ? TL_OK : tl_nomem(err, "options");
+}
+
+/* `fields.A,B.OPTION`: the columns of the key, and those of a sequence group's value (a nested-key's are fields of the column's rows). */
+static tl_status rename_fields_option(const tl_alter *changes, size_t n, const char *key, const char *value, char **new_key, char **new_value,
+                                      tl_error *err)
+{
+    const char *columns = key + strlen("fields."), *option = strrchr(columns, '.');
+    if (option == NULL)
+        return TL_OK;
+    TL_CLEANUP(tl_freep) char *names = tl_strndup(columns, (size_t)(option - columns));
+    TL_CLEANUP(tl_freep) char *renamed = NULL;
+    if (names == NULL)
+        return tl_nomem(err, "options");
+    TL_TRY(rename_list(changes, n, names, &renamed, err));
+    *new_key = tl_strf("fields.%s%s", renamed, option);
+    if (*new_key == NULL)
+        return tl_nomem(err, "options");
+    return strcmp(option, ".sequence-group") == 0 ? rename_list(changes, n, value, new_value, err) : TL_OK;
+}
+
+/* `file-index.KIND.columns` and `file-index.KIND.COLUMN.OPTION`. */
+static tl_status rename_index_option(const tl_alter *changes, size_t n, const char *key, const char *value, char **new_key, char **new_value,
+                                     tl_error *err)
+{
+    const char *kind = key + strlen("file-index."), *column = strchr(kind, '.'), *option = column == NULL ? NULL : strchr(column + 1, '.');
+    if (column != NULL && strcmp(column, ".columns") == 0)
+        return rename_indexed(changes, n, value, new_value, err);
+    if (option == NULL)
+        return TL_OK;
+    TL_CLEANUP(tl_freep) char *name = tl_strndup(column + 1, (size_t)(option - column - 1));
+    TL_CLEANUP(tl_freep) char *renamed = NULL;
+    if (name == NULL)
+        return tl_nomem(err, "options");
+    TL_TRY(rename_indexed(changes, n, name, &renamed, err));
+    *new_key = tl_strf("%.*s.%s%s", (int)(column - key), key, renamed, option);
+    return *new_key == NULL ? tl_nomem(err, "options") : TL_OK;
+}
+
+/* One option under its new key and value; what stays NULL is unchanged. The reference follows in keys and in some of these only; the others
+   name a column there that is none any more. */
 static tl_status rename_option(const tl_alter *changes, size_t n, const char *key, const char *value, char **new_key, char **new_value,
                                tl_error *err)
 {
-    static const char *const by_field[] = {".aggregate-function", ".ignore-retract", ".distinct", ".list-agg-delimiter"};
-    static const char *const by_list[] = {".sequence-group", ".nested-key"};
+    static const char *const lists[] = {"bucket-key",          "sequence.field", "record-level.time-field",
+                                        "clustering.columns",  "rowkind.field",  "partial-update.remove-record-on-sequence-group",
+                                        "upsert-key"};
     *new_key = *new_value = NULL;
-    if (strcmp(key, "bucket-key") == 0 || strcmp(key, "sequence.field") == 0) {
-        TL_TRY(rename_list(changes, n, value, new_value, err));
-        *new_key = tl_strdup(key);
-        return *new_key == NULL ? tl_nomem(err, "options") : TL_OK;
-    }
-    if (strncmp(key, "fields.", 7) != 0)
-        return TL_OK;
-    for (size_t i = 0; i < TL_ARRAY_LEN(by_field) + TL_ARRAY_LEN(by_list); i++) {
-        bool list = i >= TL_ARRAY_LEN(by_field);
-        const char *end = list ? by_list[i - TL_ARRAY_LEN(by_field)] : by_field[i];
-        if (!ends_with(key, end) || strlen(key) < 7 + strlen(end))
-            continue;
-        TL_CLEANUP(tl_freep) char *columns = tl_strndup(key + 7, strlen(key) - 7 - strlen(end));
-        TL_CLEANUP(tl_freep) char *renamed = NULL;
-        if (columns == NULL)
-            return tl_nomem(err, "options");
-        TL_TRY(rename_list(changes, n, columns, &renamed, err));
-        *new_key = tl_strf("fields.%s%s", renamed, end);
-        if (*new_key == NULL)
-            return tl_nomem(err, "options");
-        if (list)
+    for (size_t i = 0; i < TL_ARRAY_LEN(lists); i++) {
+        if (strcmp(key, lists[i]) == 0)
             return rename_list(changes, n, value, new_value, err);
-        *new_value = tl_strdup(value);
-        return *new_value == NULL ? tl_nomem(err, "options") : TL_OK;
     }
-    return TL_OK;
+    if (starts_with(key, "fields."))
+        return rename_fields_option(changes, n, key, value, new_key, new_value, err);
+    return starts_with(key, "file-index.") ? rename_index_option(changes, n, key, value, new_key, new_value, err) : TL_OK;
 }
 
 static tl_status rename_options(tl_options *opts, const tl_alter *changes, size_t n, tl_error *err)
@@ -574,7 +614,7 @@ static tl_status rename_options(tl_options *opts, const tl_alter *changes, size_
         TL_CLEANUP(tl_freep) char *key = NULL;
         TL_CLEANUP(tl_freep) char *value = NULL;
         status = rename_option(changes, n, opts->keys[i], opts->values[i], &key, &value, err);
-        if (status == TL_OK && tl_options_set(&fresh, key == NULL ? opts->keys[i] : key, key == NULL ? opts->values[i] : value) != TL_OK)
+        if (status == TL_OK && tl_options_set(&fresh, key == NULL ? opts->keys[i] : key, value == NULL ? opts->values[i] : value) != TL_OK)
             status = tl_nomem(err, "options");
     }
     if (status == TL_OK) {

@@ -114,7 +114,7 @@ static tl_status remove_changelog(expiry *e, int64_t id, tl_error *err)
         TL_TRY(tl_tag_files__before(table, &e->tags, id, &keep, &known, err));
         if (!known)
             return TL_OK;
-        TL_TRY(tl_deletion__delta(table, snap, keep, /* keep_appended= */ false, &e->dirs, err));
+        TL_TRY(tl_deletion__delta(table, snap, keep, &e->tags.others, /* keep_appended= */ false, &e->dirs, err));
         TL_TRY(tl_deletion__manifests(table, snap, TL_LISTS_DATA, &e->manifests, err));
     }
     status = tl_fs_remove(table->fs, path, err);

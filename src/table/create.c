@@ -262,29 +262,6 @@ static tl_status check_creatable(const tl_table_schema *schema, const char *name
     return TL_OK;
 }
 
-/* Files of csv and text have columns by place alone, and the reference reads the columns that it puts in front as the table's. */
-tl_status tl_table__check_formats(const tl_table_schema *schema, tl_error *err)
-{
-    static const char *const keys[] = {"file.format", "changelog-file.format", "file.format.per.level"};
-    bool keyed = schema->n_primary_keys > 0, tracked = tl_table__option_bool(&schema->options, "row-tracking.enabled");
-    if (!keyed && !tracked)
-        return TL_OK;
-    for (size_t i = 0; i < TL_ARRAY_LEN(keys); i++) {
-        tl_bytes_view piece; /* FORMAT, or LEVEL:FORMAT */
-        for (const char *at = tl_options_get(&schema->options, keys[i]); tl_list_next(&at, &piece);) {
-            const char *text = (const char *)piece.data, *colon = memchr(text, ':', piece.len), *name = colon == NULL ? text : colon + 1;
-            name += strspn(name, " ");
-            size_t n = (size_t)(text + piece.len - name);
-            if ((n == 3 && strncasecmp(name, "csv", n) == 0) || (n == 4 && strncasecmp(name, "text", n) == 0))
-                return tl_error_set(err, TL_E_UNSUPPORTED,
-                                    "option '%s' = '%s': files of format '%.*s' cannot hold the columns that a table with %s has beside its own "
-                                    "(the reference reads other values than it wrote): use another format",
-                                    keys[i], tl_options_get(&schema->options, keys[i]), (int)n, name, keyed ? "a primary key" : "row tracking");
-        }
-    }
-    return TL_OK;
-}
-
 tl_status tl_table_create(tl_catalog *catalog, const char *db, const char *name, const tl_table_def *def, bool if_not_exists, tl_error *err)
 {
     TL_CLEANUP(tl_table_schema_unrefp) tl_table_schema *schema = NULL;
@@ -296,7 +273,7 @@ tl_status tl_table_create(tl_catalog *catalog, const char *db, const char *name,
         return if_not_exists ? TL_OK : tl_error_set(err, TL_E_EXISTS, "table %s.%s already exists", db, name);
     }
     TL_TRY(tl_table__validate(schema, err));
-    TL_TRY(tl_table__check_formats(schema, err));
+    TL_TRY(tl_table__check_new(schema, err));
     tl_status status = tl_catalog_create_table(catalog, db, name, schema, err);
     return status == TL_E_EXISTS && if_not_exists ? TL_OK : status;
 }

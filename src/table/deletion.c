@@ -134,8 +134,19 @@ static tl_status read_list(tl_table *table, const char *name, int64_t bytes, tl_
     return status == TL_E_NOMEM ? status : TL_OK;
 }
 
-tl_status tl_deletion__delta(tl_table *table, const tl_snapshot *snap, const tl_name_set *keep, bool keep_appended, tl_name_set *dirs,
-                             tl_error *err)
+/* Whether neither a tag (`keep`) nor another branch needs it. */
+static tl_status is_unused(tl_table *table, const tl_manifest_entry *e, const tl_buf *key, const tl_name_set *keep, tl_branch_uses *others, bool *out,
+                           tl_error *err)
+{
+    bool used = keep != NULL && tl_name_set_has(keep, key->data, key->len);
+    if (!used)
+        TL_TRY(tl_branch_uses__has(table, others, e->file, (tl_bytes_view){key->data, key->len}, &used, err));
+    *out = !used;
+    return TL_OK;
+}
+
+tl_status tl_deletion__delta(tl_table *table, const tl_snapshot *snap, const tl_name_set *keep, tl_branch_uses *others, bool keep_appended,
+                             tl_name_set *dirs, tl_error *err)
 {
     tl_entries entries = {0};
     tl_map gone = {0}; /* file -> its DELETE entry, as long as no ADD followed: a moved file is deleted on one level, added on another */
@@ -144,6 +155,7 @@ tl_status tl_deletion__delta(tl_table *table, const tl_snapshot *snap, const tl_
     tl_status status = read_list(table, snap->delta_manifest_list, snap->delta_manifest_list_bytes, &entries, &ok, err);
     for (size_t i = 0; status == TL_OK && ok && i < entries.n; i++) {
         tl_manifest_entry *e = &entries.items[i];
+        bool unused = false;
         status = tl_deletion__file_key(e, &key);
         if (status == TL_OK && e->kind == TL_ENTRY_ADD) {
             const tl_manifest_entry *before = tl_map_remove(&gone, key.data, key.len);
@@ -152,7 +164,9 @@ tl_status tl_deletion__delta(tl_table *table, const tl_snapshot *snap, const tl_
         }
         else if (keep_appended && e->file->file_source != TL_FILE_COMPACTED)
             continue; /* of files of older releases the source is not known */
-        else if (status == TL_OK && (keep == NULL || !tl_name_set_has(keep, key.data, key.len)))
+        else if (status == TL_OK)
+            status = is_unused(table, e, &key, keep, others, &unused, err);
+        if (status == TL_OK && unused)
             status = tl_map_put(&gone, key.data, key.len, e, NULL);
         if (status != TL_OK)
             status = tl_nomem(err, "files");

@@ -53,7 +53,7 @@ static tl_status delete_data(tl_table *table, const range *r, tl_tag_files *tags
         bool known = false;
         TL_TRY(tl_tag_files__before(table, tags, r->snaps[i]->id, &keep, &known, err));
         if (known)
-            TL_TRY(tl_deletion__delta(table, r->snaps[i], keep, keep_appended, dirs, err));
+            TL_TRY(tl_deletion__delta(table, r->snaps[i], keep, &tags->others, keep_appended, dirs, err));
     }
     return TL_OK;
 }

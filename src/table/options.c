@@ -192,7 +192,7 @@ static const tl_option_def options[] = {
     {"consumer.ignore-progress", "boolean", "false", E, "Start as the options say although the consumer has progress.", false, NULL},
     {"consumer.changelog-only", "boolean", "false", E, "Consumers keep changelogs from expiry, not snapshots.", false, NULL},
     {"dynamic-bucket.target-row-num", "long", "2000000", E, "Rows of a dynamic bucket.", false, NULL},
-    {"dynamic-bucket.initial-buckets", "integer", NULL, E, "Dynamic buckets to begin with.", false, NULL},
+    {"dynamic-bucket.initial-buckets", "integer", NULL, E, "Dynamic buckets to begin with.", true, NULL},
     {"dynamic-bucket.max-buckets", "integer", "-1", E, "Most dynamic buckets of a partition.", false, NULL},
     {"dynamic-bucket.assigner-parallelism", "integer", NULL, N, "Assigners of dynamic buckets.", false, NULL},
     {"incremental-between", "string", NULL, E, "Read what changed between two snapshots or tags, `a,b`.", false, NULL},

@@ -153,8 +153,10 @@ tl_status tl_table__validate(const tl_table_schema *schema, tl_error *err);
 /** Whether the formats of a table's files hold its columns; whether its options for VECTOR columns fit them (validate_formats.c). */
 tl_status tl_table__validate_formats(const tl_table_schema *schema, tl_error *err);
 tl_status tl_table__validate_vectors(const tl_table_schema *schema, bool evolution, tl_error *err);
-/** TL_E_UNSUPPORTED: formats that new tables cannot have (tables of others that have them may be opened). */
-tl_status tl_table__check_formats(const tl_table_schema *schema, tl_error *err);
+/** The same for files of one format. */
+tl_status tl_table__validate_format(const tl_table_schema *schema, const char *format, tl_error *err);
+/** What tables that are made or altered cannot have, though tables of others that have it may be opened (validate_new.c). */
+tl_status tl_table__check_new(const tl_table_schema *schema, tl_error *err);
 /** Sets scan.mode as the scan options imply (Java: CoreOptions.setDefaultValues). */
 tl_status tl_table__default_scan_mode(tl_options *opts, tl_error *err);
 /** Checks of SchemaManager.checkAlterTableOption / checkResetTableOption; `value` NULL: reset. */
@@ -486,10 +488,24 @@ tl_status tl_deletion__add_manifests(tl_table *table, const tl_snapshot *snap, t
 tl_status tl_deletion__file_key(const tl_manifest_entry *entry, tl_buf *out);
 /** A manifest list, if `name` is not NULL, and its manifests; the files of their entries into `files`, if that is not NULL. */
 tl_status tl_deletion__add_list(tl_table *table, const char *name, int64_t bytes, tl_name_set *manifests, tl_name_set *files, tl_error *err);
-/** Remove files that the snapshot's delta deletes (and does not add under another level), except those in `keep` (may be NULL) and, with
-    `keep_appended`, those that no compaction wrote. */
-tl_status tl_deletion__delta(tl_table *table, const tl_snapshot *snap, const tl_name_set *keep, bool keep_appended, tl_name_set *dirs,
-                             tl_error *err);
+/** What the other branches of a table need while files of this one are deleted; read when a file comes that they may share. Zeroed to begin. */
+typedef struct tl_branch_uses {
+    tl_name_set files;
+    int64_t forked_ms;
+    bool looked;
+    bool read;
+    bool unknown; /* it cannot be read */
+} tl_branch_uses;
+void tl_branch_uses__deinit(tl_branch_uses *uses);
+/** Whether another branch needs the file with that key; true where that cannot be told. */
+tl_status tl_branch_uses__has(tl_table *table, tl_branch_uses *uses, const tl_data_file *file, tl_bytes_view key, bool *out, tl_error *err);
+/** All files and manifests that they need; either may be NULL. */
+tl_status tl_branch_uses__add(tl_table *table, tl_name_set *files, tl_name_set *manifests, tl_error *err);
+
+/** Remove files that the snapshot's delta deletes (and does not add under another level), except those in `keep` (may be NULL), those of
+    `others` and, with `keep_appended`, those that no compaction wrote. */
+tl_status tl_deletion__delta(tl_table *table, const tl_snapshot *snap, const tl_name_set *keep, tl_branch_uses *others, bool keep_appended,
+                             tl_name_set *dirs, tl_error *err);
 /** Remove the ADDed files of a manifest list. */
 tl_status tl_deletion__added(tl_table *table, const char *list, int64_t bytes, tl_name_set *dirs, tl_error *err);
 /** Remove all live files of a snapshot except those in `keep`. */
@@ -516,12 +532,13 @@ typedef struct tl_tag_files {
     size_t n;
     tl_name_set keep; /* files of the tag `of`; 0: of none */
     int64_t of;
+    tl_branch_uses others;
 } tl_tag_files;
 void tl_tag_files__deinit(tl_tag_files *tags);
 /** Files of the nearest tag before the snapshot: they stay. NULL if there is none; *known is false if that tag cannot be read: better
     leave orphans then than delete what it needs. */
 tl_status tl_tag_files__before(tl_table *table, tl_tag_files *tags, int64_t id, const tl_name_set **out, bool *known, tl_error *err);
-/** Manifests of the tags from `begin` (or the one before it) to `end` (exclusive). */
+/** Manifests of the tags from `begin` (or the one before it) to `end` (exclusive), and of other branches. */
 tl_status tl_tag_files__add_manifests(tl_table *table, const tl_tag_files *tags, int64_t begin, int64_t end, tl_name_set *set, tl_error *err);
 
 /** A success file beside a tag, if tag.create-success-file says so; and its end with the tag. */

@@ -93,6 +93,7 @@ tl_status tl_tags__snapshots(tl_table *table, tl_tagged **out, size_t *n, tl_err
 void tl_tag_files__deinit(tl_tag_files *tags)
 {
     tl_name_set_deinit(&tags->keep);
+    tl_branch_uses__deinit(&tags->others);
     tl_tags__free(tags->tags, tags->n);
 }
 
@@ -125,7 +126,7 @@ tl_status tl_tag_files__add_manifests(tl_table *table, const tl_tag_files *tags,
         left = i;
     for (size_t i = left; i < tags->n && tags->tags[i].snap->id < end; i++)
         TL_TRY(tl_deletion__add_manifests(table, tags->tags[i].snap, set, err));
-    return TL_OK;
+    return tl_branch_uses__add(table, NULL, set, err);
 }
 
 /* ---- create, rename ---- */
@@ -258,7 +259,7 @@ tl_status tl_table_rename_tag(tl_table *table, const char *from, const char *to,
 
 /* ---- delete ---- */
 
-/* Everything of the tag's snapshot that neither the tag before nor what comes next (tag or first snapshot) needs. */
+/* Everything of the tag's snapshot that neither the tag before, nor what comes next (tag or first snapshot), nor another branch needs. */
 static tl_status clean(tl_table *table, const tl_snapshot *snap, const tl_snapshot *left, const tl_snapshot *right, tl_error *err)
 {
     tl_name_set files = {0}, manifests = {0}, dirs = {0};
@@ -272,6 +273,8 @@ static tl_status clean(tl_table *table, const tl_snapshot *snap, const tl_snapsh
         if (status == TL_OK)
             status = tl_deletion__add_manifests(table, neighbours[i], &manifests, err);
     }
+    if (status == TL_OK)
+        status = tl_branch_uses__add(table, &files, &manifests, err);
     if (status == TL_OK)
         status = tl_changelogs__add_needed(table, snap->id, &manifests, &files, err);
     if (status != TL_OK && status != TL_E_NOMEM) {

@@ -10,6 +10,8 @@
 
 #include "base/parse.h"
 
+#define FIRST_SNAPSHOT_ID 1
+
 /* ---- local time ---- */
 
 int64_t tl_to_local_ms(int64_t epoch_ms)
@@ -401,6 +403,14 @@ static tl_status diff_point(tl_table *table, tl_snapshot *before, tl_snapshot *a
     return check_rescale(table, before, after, err);
 }
 
+/* All that `after` holds is new to a reader who begins before the first snapshot there ever was. */
+static tl_status all_of(tl_snapshot *after, tl_read_point *out)
+{
+    out->snap = after;
+    out->kind = TL_READ_SNAPSHOT;
+    return TL_OK;
+}
+
 static tl_status delta_point(tl_table *table, int64_t from, int64_t to, tl_read_point *out, tl_error *err)
 {
     int64_t first = 0, last = 0;
@@ -455,6 +465,10 @@ static tl_status between_ids(tl_table *table, const char *a, const char *b, tl_r
     if (!is_diff(&table->schema->options))
         return delta_point(table, from, to, out, err);
     tl_snapshot *before = NULL, *after = NULL;
+    if (from == FIRST_SNAPSHOT_ID - 1 && first == FIRST_SNAPSHOT_ID) {
+        TL_TRY(at_id(table->fs, &table->paths, to, &after, err));
+        return all_of(after, out);
+    }
     TL_TRY(at_id(table->fs, &table->paths, from, &before, err));
     tl_status status = at_id(table->fs, &table->paths, to, &after, err);
     if (status != TL_OK) {
@@ -503,12 +517,14 @@ static tl_status between_times_diff(tl_table *table, int64_t from, int64_t to, c
 {
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *before = NULL;
     TL_CLEANUP(tl_snapshot_freep) tl_snapshot *after = NULL;
-    TL_TRY(tl_table__at_or_before(table->fs, &table->paths, from, &before, err));
-    if (before == NULL)
-        TL_TRY(tl_snapshot_dup(first, &before, err));
     TL_TRY(tl_table__at_or_before(table->fs, &table->paths, to, &after, err));
     if (after == NULL)
         TL_TRY(tl_snapshot_dup(last, &after, err));
+    TL_TRY(tl_table__at_or_before(table->fs, &table->paths, from, &before, err));
+    if (before == NULL && first->id == FIRST_SNAPSHOT_ID) /* 1.4.2 leaves the rows of the first snapshot out */
+        return all_of(TL_STEAL(after), out);
+    if (before == NULL)
+        TL_TRY(tl_snapshot_dup(first, &before, err));
     return diff_point(table, TL_STEAL(before), TL_STEAL(after), out, err);
 }
 

@@ -142,6 +142,8 @@ static const char *unsupported_key_type(const tl_type *type)
         return "MultisetType";
     case TL_VECTOR: /* the reference documents that it refuses them, and does not: a partition's folder has a random name there */
         return "VectorType";
+    case TL_VARIANT: /* 1.4.2 does not refuse it either, and cannot write it */
+        return "VariantType";
     default:
         return NULL;
     }

@@ -97,14 +97,18 @@ static tl_status columns_of(const tl_type *row, bool vectors, const tl_type **ou
     return tl_type_project(row, columns, n, out, err);
 }
 
-tl_status tl_table__validate_formats(const tl_table_schema *schema, tl_error *err)
+tl_status tl_table__validate_format(const tl_table_schema *schema, const char *format, tl_error *err)
 {
     TL_CLEANUP(tl_type_unrefp) const tl_type *normal = NULL;
-    const char *format = tl_table__option_or_default(&schema->options, "file.format");
     if (tl_options_get(&schema->options, "vector.file.format") == NULL)
         return check_types(format, schema->row_type, err);
     TL_TRY(columns_of(schema->row_type, /* vectors= */ false, &normal, err));
     return check_types(format, normal, err);
+}
+
+tl_status tl_table__validate_formats(const tl_table_schema *schema, tl_error *err)
+{
+    return tl_table__validate_format(schema, tl_table__option_or_default(&schema->options, "file.format"), err);
 }
 
 static tl_status check_vector_names(const tl_table_schema *schema, char **names, size_t n, tl_error *err)

@@ -170,8 +170,8 @@ static const example examples[] = {
      "ROW<k INT NOT NULL, a BOOLEAN>",
      {"merge-engine", "aggregation", "fields.a.aggregate-function", "max"},
      "{\"k\":1,\"a\":true}\n{\"k\":1,\"a\":null}\n{\"k\":2,\"a\":true}\n{\"k\":2,\"a\":false}\n",
-     NULL,
-     "cannot be compared"},
+     "{\"_kind\":\"+I\",\"k\":1,\"a\":true}\n{\"_kind\":\"+I\",\"k\":2,\"a\":true}\n",
+     NULL}, /* as later releases; 1.4.2 knows no order of them */
     {"floats: NaN is the greatest, -0 below 0",
      "ROW<k INT NOT NULL, a DOUBLE, b FLOAT>",
      {"merge-engine", "aggregation", "fields.a.aggregate-function", "max", "fields.b.aggregate-function", "min"},
