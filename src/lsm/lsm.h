@@ -329,7 +329,8 @@ typedef struct tl_row_updates {
 /** TL_E_UNSUPPORTED, TL_E_INVALID: columns of which rows cannot get new values. */
 tl_status tl_evolution_check_update(const tl_lsm_config *config, const tl_row_updates *updates, tl_error *err);
 /**
- * A file of these columns for all rows of one group (tl_row_groups: its files, data files first), added to the message's new files. The
+ * A file of these columns for all rows of one group (tl_row_groups: its files, data files first), added to the message's new files; another
+ * one of VECTORs that have files of their own, in place of those, which go to the deleted files. The
  * group has the rows of `updates` from `from` to before `to`.
  */
 tl_status tl_evolution_update(tl_lsm_config *config, tl_bytes_view partition, int32_t bucket, tl_data_file *const *files, size_t n_files,

@@ -44,20 +44,30 @@ def value(rng, kind):
         return rng.randrange(-50, 50)
     if kind == "VECTOR<INT, 3>":
         return [rng.randrange(-50, 50) for _ in range(3)]
-    if kind == "BLOB":
+    if kind in ("BLOB", "OUTSIDE"):
         return "".join(f"{rng.randrange(256):02x}" for _ in range(rng.choice([0, 1, 20, 200])))
     return "s" + str(rng.randrange(30))
 
 
 def has_side_files(kind):
-    """Such a column cannot be changed, or written onto rows that are there."""
+    """Such a column cannot be written onto rows that are there."""
     return kind in ("BLOB", "VECTOR<INT, 3>")
+
+
+def literal_of(v, kind):
+    if v is None:
+        return "NULL"
+    if kind == "OUTSIDE":
+        return f"x'{v}'"
+    return f"ARRAY{v}" if isinstance(v, list) else f"'{v}'" if isinstance(v, str) else str(v)
 
 
 class Table:
     def __init__(self, rng, oracle, ours, folder):
         self.rng, self.oracle, self.ours, self.warehouse = rng, oracle, ours, folder
         columns = [["id", "INT"], ["a", "STRING"], ["n", "INT"]] + ([["pic", "BLOB"]] if rng.random() < 0.5 else []) + [["z", "STRING"]]
+        if rng.random() < 0.4:  # a BLOB whose bytes lie outside, its descriptors with the other columns
+            columns.insert(rng.randrange(1, 4), ["ext", "OUTSIDE"])
         apart = rng.random() < 0.5  # vectors have files of their own
         if apart:
             columns.insert(rng.randrange(1, 4), ["v", "VECTOR<INT, 3>"])
@@ -72,7 +82,10 @@ class Table:
         if apart:
             options |= {"vector.file.format": rng.choice(["avro", "json"]), "vector.target-file-size": rng.choice(["60 b", "1 mb"])}
             options |= {"file.compression": "none"} if options["vector.file.format"] == "json" and options["file.format"] != "avro" else {"vector.file.format": "avro"}
-        self.file("schema.json", json.dumps({"columns": [{"name": c, "type": t} for c, t in columns], "options": options}))
+        if ["ext", "OUTSIDE"] in columns:
+            options |= {"blob-descriptor-field": "ext", "blob-external-storage-field": "ext", "blob-external-storage-path": f"file:{folder}/outside"}
+        types = [{"name": c, "type": "BLOB" if t == "OUTSIDE" else t} for c, t in columns]
+        self.file("schema.json", json.dumps({"columns": types, "options": options}))
         self.by_either("create", "schema.json")
 
     def file(self, name, text):
@@ -117,11 +130,12 @@ class Table:
             self.model.rows[first + i].update(row)
 
     def update(self):
-        plain = [[c, t] for c, t in self.model.columns if not has_side_files(t) and c != "id"]
+        plain = [[c, t] for c, t in self.model.columns if t != "BLOB" and c != "id"]
         columns = self.rng.sample(plain, self.rng.randrange(1, min(3, len(plain)) + 1))
         values = {c: value(self.rng, t) for c, t in columns}
+        kinds = dict(columns)
         every, rest = self.rng.randrange(1, 6), self.rng.randrange(3)
-        sets = ", ".join(f"{c} = " + ("NULL" if v is None else f"'{v}'" if isinstance(v, str) else str(v)) for c, v in values.items())
+        sets = ", ".join(f"{c} = " + literal_of(v, kinds[c]) for c, v in values.items())
         ok, out = self.ours.run("sql", self.warehouse, "--database", "db", f"UPDATE t SET {sets} WHERE MOD(id, {every}) = {rest}")
         if not ok:
             raise AssertionError(f"Ours: UPDATE t SET {sets}: {out}")
@@ -131,7 +145,7 @@ class Table:
 
     def alter(self):
         kind = self.rng.choice(["add", "rename", "type", "drop"])
-        plain = [c for c in self.model.columns if not has_side_files(c[1]) and c[0] != "id"]
+        plain = [c for c in self.model.columns if not has_side_files(c[1]) and c[0] != "id" and c[1] != "OUTSIDE"]
         column = self.rng.choice(plain)
         self.next_name += 1
         name = f"c{self.next_name}"
@@ -175,7 +189,7 @@ class Table:
         column, kind = self.rng.choice(self.model.columns)
         some = self.rng.sample(names, self.rng.randrange(1, len(names) + 1))
         tests = [("db.t", names, lambda row: True, [], False), ("db.t$row_tracking", some, lambda row: True, [], True)]
-        if not has_side_files(kind):
+        if not has_side_files(kind) and kind != "OUTSIDE":
             literal = value(self.rng, kind) or ("s1" if kind == "STRING" else 1)
             tests.append(("db.t", some, lambda row: row.get(column) == literal, ["--where", json.dumps(["=", column, literal])], False))
         tests.append(("db.t", names, lambda row: row.get(column) is None, ["--where", json.dumps(["isNull", column])], False))
@@ -185,7 +199,8 @@ class Table:
             for who in (self.ours, self.oracle):
                 if who is self.oracle and (columns is some or self.renamed):
                     continue  # it passes over files that hold none of the columns, by their present names, and loses rows and values
-                ok, got = who.run("read", self.warehouse, table, *words)
+                allowed = ["--option", f"blob-descriptor.allowed-paths={self.warehouse}"] if who is self.ours else []
+                ok, got = who.run("read", self.warehouse, table, *words, *allowed)
                 if not ok or sorted(got) != want:
                     raise AssertionError(f"{type(who).__name__}: read {table} {words}: {got if not ok else [g for g in got if g not in want][:5]}, wanted "
                                          f"{want[:5]} ({len(want)})")
