@@ -364,10 +364,11 @@ tl_status tl_simple_stats_bounds(const tl_simple_stats *stats, const tl_type *ro
 tl_status tl_simple_stats_bounds_of(const tl_simple_stats *stats, const tl_type *row_type, const bool *used, char *const *dense_cols,
                                     int32_t n_dense_cols, tl_bounds *out, tl_error *err);
 /**
- * For pruning: bounds of CHAR may come from an ORC file, where values are padded, and its reader gives them without. What is stored,
- * and shown, is the padded form. After an error the bounds can only be released.
+ * For pruning: what the metadata may have lost. Bounds of CHAR may come from an ORC file, where values are padded, and its reader gives them
+ * without; what is stored, and shown, is the padded form. Early releases of the reference (0.4) took bounds of TIMESTAMP(4..9) from ORC's
+ * statistics, cut to milliseconds. After an error the bounds can only be released.
  */
-tl_status tl_bounds_unpad(tl_bounds *bounds, tl_error *err);
+tl_status tl_bounds_loosen(tl_bounds *bounds, tl_error *err);
 void tl_bounds_deinit(tl_bounds *bounds);
 void tl_simple_stats_deinit(tl_simple_stats *stats);
 

@@ -2,6 +2,7 @@
 #include "base/bits.h"
 #include "meta/meta_private.h"
 #include "types/binary_row.h"
+#include "types/number.h"
 
 /* The stored rows: their columns, and the builders of those that are wanted. */
 typedef struct stored {
@@ -126,29 +127,49 @@ tl_status tl_simple_stats_bounds(const tl_simple_stats *stats, const tl_type *ro
     return tl_simple_stats_bounds_of(stats, row_type, /* used= */ NULL, dense_cols, n_dense_cols, out, err);
 }
 
-static tl_status unpad_min(tl_column **col, tl_error *err)
+static tl_status unpad_min(tl_builder *builder, const tl_column *padded)
 {
-    TL_CLEANUP(tl_column_unrefp) tl_column *padded = *col;
-    tl_builder *builder = NULL;
-    *col = NULL;
-    TL_TRY(tl_builder_create(padded->type, &builder, err));
     tl_bytes_view min = tl_predicate_char_min(tl_col_bytes(padded, 0));
-    tl_status status = tl_col_is_null(padded, 0) ? tl_builder_null(builder) : tl_builder_bytes(builder, min.data, min.len);
-    if (status == TL_OK)
-        status = tl_builder_copy(builder, padded, 1);
+    TL_TRY(tl_col_is_null(padded, 0) ? tl_builder_null(builder) : tl_builder_bytes(builder, min.data, min.len));
+    return tl_builder_copy(builder, padded, 1);
+}
+
+/* The last moment of the greatest value's millisecond, if it may have been cut to that. */
+static tl_status fill_millisecond(tl_builder *builder, const tl_column *cut)
+{
+    int64_t seconds;
+    int32_t nanos;
+    tl_text__timestamp_at(cut, 1, &seconds, &nanos);
+    int32_t of_milli = nanos % 1000000;
+    TL_TRY(tl_builder_copy(builder, cut, 0));
+    return tl_builder_timestamp(builder, seconds * 1000 + nanos / 1000000, of_milli == 0 ? 999999 : of_milli);
+}
+
+static tl_status rebuild(tl_column **col, tl_status (*rows)(tl_builder *builder, const tl_column *from), tl_error *err)
+{
+    TL_CLEANUP(tl_column_unrefp) tl_column *from = TL_STEAL(*col);
+    tl_builder *builder = NULL;
+    TL_TRY(tl_builder_create(from->type, &builder, err));
+    tl_status status = rows(builder, from);
     status = status == TL_OK ? tl_builder_finish(builder, col, err) : tl_builder_error(builder, status, err);
     tl_builder_free(builder);
     return status;
 }
 
-tl_status tl_bounds_unpad(tl_bounds *bounds, tl_error *err)
+tl_status tl_bounds_loosen(tl_bounds *bounds, tl_error *err)
 {
     for (int32_t i = 0; i < bounds->n; i++) {
-        if (bounds->cols[i].min == NULL || bounds->columns[i]->type->kind != TL_CHAR)
+        tl_col_bounds *b = &bounds->cols[i];
+        const tl_type *type = b->min != NULL || b->max != NULL ? bounds->columns[i]->type : NULL;
+        bool is_time = type != NULL && (type->kind == TL_TIMESTAMP || type->kind == TL_TIMESTAMP_LTZ) && type->precision > 3;
+        if (type != NULL && type->kind == TL_CHAR && b->min != NULL)
+            TL_TRY(rebuild(&bounds->columns[i], unpad_min, err));
+        else if (is_time && b->max != NULL)
+            TL_TRY(rebuild(&bounds->columns[i], fill_millisecond, err));
+        else
             continue;
-        TL_TRY(unpad_min(&bounds->columns[i], err));
-        bounds->cols[i].min = bounds->columns[i];
-        bounds->cols[i].max = bounds->cols[i].max == NULL ? NULL : bounds->columns[i];
+        b->min = b->min == NULL ? NULL : bounds->columns[i];
+        b->max = b->max == NULL ? NULL : bounds->columns[i];
     }
     return TL_OK;
 }

@@ -15,7 +15,7 @@ tl_status tl_fsck__stats_open(const tl_table *table, const tl_data_file *file, t
         return tl_nomem(err, "statistics");
     tl_status status = tl_simple_stats_bounds(&file->value_stats, row_type, file->value_stats_cols, file->n_value_stats_cols, &out->bounds, err);
     if (status == TL_OK)
-        status = tl_bounds_unpad(&out->bounds, err);
+        status = tl_bounds_loosen(&out->bounds, err);
     /* Readers take partition columns from the manifest. The file may hold what was written before the row's key moved. */
     for (int32_t i = 0; status == TL_OK && i < table->n_partition && table->partition_idx[i] < out->bounds.n; i++)
         out->bounds.cols[table->partition_idx[i]] = (tl_col_bounds){.null_count = -1};

@@ -323,7 +323,7 @@ tl_status tl_pruner_file_keys(tl_pruner *p, const tl_data_file *file, bool *keep
     tl_bounds bounds = {0};
     tl_status status = tl_simple_stats_bounds(&file->key_stats, p->key_type, NULL, -1, &bounds, err);
     if (status == TL_OK)
-        status = tl_bounds_unpad(&bounds, err);
+        status = tl_bounds_loosen(&bounds, err);
     if (status == TL_OK)
         *keep = tl_predicate_may_match(p->keys, bounds.cols, file->rows);
     tl_bounds_deinit(&bounds);

@@ -72,7 +72,7 @@ tl_status tl_stats_map_bounds(const tl_stats_map *map, const tl_data_file *file,
     tl_status status = tl_simple_stats_bounds_of(&file->value_stats, map->file_type, map->used, names,
                                                  dense ? file->n_value_stats_cols : file->n_write_cols, decoded, err);
     if (status == TL_OK && use == TL_STATS_TO_PRUNE)
-        status = tl_bounds_unpad(decoded, err);
+        status = tl_bounds_loosen(decoded, err);
     for (int32_t i = 0; i < map->mine->n_fields && status == TL_OK; i++) {
         int32_t at = map->at[i];
         out[i] = (tl_col_bounds){.null_count = -1};

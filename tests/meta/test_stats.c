@@ -2,6 +2,7 @@
 #include "fixture_tables.h"
 #include "manifest_compare.h"
 #include "types/builder.h"
+#include "types/key.h"
 
 static tl_bytes_view view(const char *text)
 {
@@ -115,6 +116,61 @@ static void texts_are_truncated_in_code_points_and_the_upper_bound_is_raised(voi
     check_truncation("a", "\xf4\x8f\xbf\xbf\xf4\x8f\xbf\xbf\x62", 2, NULL, NULL);
     /* U+D7FF: the next character is U+E000. */
     check_truncation("a", "\xed\x9f\xbf\x62", 1, "a", "\xee\x80\x80");
+}
+
+/* ---- bounds that have lost digits ---- */
+
+static tl_column *moment(const tl_type *type, int64_t millis, int32_t nanos)
+{
+    tl_error err;
+    tl_builder *b = NULL;
+    tl_column *col = NULL;
+    assert_ok(tl_builder_create(type, &b, &err), &err);
+    assert_int_equal(tl_builder_timestamp(b, millis, nanos), TL_OK);
+    assert_ok(tl_builder_finish(b, &col, &err), &err);
+    tl_builder_free(b);
+    return col;
+}
+
+/* Stored as `millis` and `nanos`, the greatest value may be as late as `wanted` nanoseconds of that millisecond; the least stays. */
+static void check_moment(const char *type_text, int64_t millis, int32_t nanos, int32_t wanted)
+{
+    tl_error err;
+    char row_text[64];
+    snprintf(row_text, sizeof row_text, "ROW<t %s>", type_text);
+    const tl_type *type = type_of(type_text), *row = type_of(row_text);
+    const char *name = "t";
+    tl_column_stats stats = {.min = moment(type, millis, nanos), .max = moment(type, millis, nanos), .null_count = 0};
+    tl_stats_spec spec = {.mode = TL_STATS_FULL};
+    tl_simple_stats built = {0};
+    char **cols = NULL;
+    int32_t n_cols = 0;
+    tl_bounds bounds = {0};
+    assert_ok(tl_simple_stats_build(&type, &name, &stats, &spec, 1, false, &built, &cols, &n_cols, &err), &err);
+    assert_ok(tl_simple_stats_bounds(&built, row, NULL, -1, &bounds, &err), &err);
+    assert_ok(tl_bounds_loosen(&bounds, &err), &err);
+    tl_column *latest = moment(type, millis, wanted);
+    assert_int_equal(tl_column_compare(bounds.cols[0].min, bounds.cols[0].min_row, stats.min, 0, false, true), 0);
+    assert_int_equal(tl_column_compare(bounds.cols[0].max, bounds.cols[0].max_row, latest, 0, false, true), 0);
+    tl_column_unref(latest);
+    tl_bounds_deinit(&bounds);
+    tl_simple_stats_deinit(&built);
+    tl_column_unref(stats.min);
+    tl_column_unref(stats.max);
+    tl_type_unref(type);
+    tl_type_unref(row);
+}
+
+static void a_bound_in_whole_milliseconds_covers_the_millisecond(void **state)
+{
+    (void)state;
+    check_moment("TIMESTAMP(3)", 1234, 0, 0);
+    check_moment("TIMESTAMP(6)", 1234, 0, 999000);
+    check_moment("TIMESTAMP(6)", -1, 0, 999000);
+    check_moment("TIMESTAMP(6)", 1234, 5000, 5000);
+    check_moment("TIMESTAMP(9)", 1234, 0, 999999);
+    check_moment("TIMESTAMP(9)", -1234, 1, 1);
+    check_moment("TIMESTAMP(6) WITH LOCAL TIME ZONE", 0, 0, 999000);
 }
 
 /* ---- modes and dense store ---- */
@@ -308,6 +364,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(modes_are_parsed_in_any_case),
         cmocka_unit_test(texts_are_truncated_in_code_points_and_the_upper_bound_is_raised),
+        cmocka_unit_test(a_bound_in_whole_milliseconds_covers_the_millisecond),
         cmocka_unit_test(dense_statistics_leave_unknown_columns_out),
         cmocka_unit_test(statistics_of_all_columns_keep_unknown_ones_as_null),
         cmocka_unit_test(columns_that_the_schema_no_longer_has_are_passed_over),
