@@ -34,7 +34,9 @@ size_t tl_codec__lzo_compress(tl_bytes_view src, uint8_t *dst);
 #define TL_ZSTD_SHORT_MAX 1023
 /** Whether level 1 would store the input as it is; false for all but short ones. */
 bool tl_codec__zstd_is_futile(tl_bytes_view src);
-/** A frame with a short input as it is, at most 10 bytes longer, which `dst` has room for; its bytes. */
+/** Whether pieces of the input, of 1,023 bytes in all, have no repetition that level 1 would find. For an input of more than 64 bytes. */
+bool tl_codec__zstd_hardly_repeats(tl_bytes_view src);
+/** A frame with an input of up to 128 KiB as it is, at most 12 bytes longer, which `dst` has room for; its bytes. */
 size_t tl_codec__zstd_store(tl_bytes_view src, uint8_t *dst);
 /** Of a frame that is one segment, without a checksum, with the bytes of its content: at most 9 bytes; where the first block goes. */
 uint8_t *tl_codec__zstd_frame_header(uint8_t *dst, uint32_t content);
@@ -44,9 +46,12 @@ bool tl_codec__huffman_saves(const uint32_t counts[256], uint32_t n);
 /* ---- zstd_numbers.c ---- */
 
 /**
- * A frame with numbers of 4 or 8 bytes that differ in their low bytes only, from byte `from` of `src` on; 0: they don't, or zstd would do
- * better. `dst` has room for src.len + 40 bytes; the bytes written. `zstd` codes parts of it.
+ * A frame with values that differ in some of their bytes only, from byte `from` of `src` on: numbers of 4 or 8 bytes, or byte strings
+ * (TL_WIDTH_OF_STRINGS) as long as each other; 0: they are not like that, or zstd would do better. `light`: no bytes are coded, though they may be
+ * skewed. `dst` has room for src.len + 40 bytes; the bytes written. `zstd` codes parts of it.
  */
-size_t tl_codec__zstd_numbers(struct ZSTD_CCtx_s *zstd, tl_bytes_view src, size_t from, int32_t width, uint8_t *dst);
+size_t tl_codec__zstd_numbers(struct ZSTD_CCtx_s *zstd, tl_bytes_view src, size_t from, int32_t width, bool light, uint8_t *dst);
+/** See tl_compress_beats_dictionary(). */
+bool tl_codec__zstd_numbers_beat_dictionary(tl_bytes_view plain, int32_t width, bool light);
 
 #endif

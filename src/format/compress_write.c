@@ -18,6 +18,7 @@
 struct tl_compressor {
     tl_codec codec;
     int level;
+    bool light; /* zstd of level 1: see tl_compressor_set_light() */
     ZSTD_CCtx *zstd;
     struct libdeflate_compressor *deflate;
 };
@@ -82,6 +83,11 @@ void tl_compressor_free(tl_compressor *compressor)
     tl_free(compressor);
 }
 
+void tl_compressor_set_light(tl_compressor *compressor, bool light)
+{
+    compressor->light = light && compressor->codec == TL_CODEC_ZSTD && compressor->level == 1;
+}
+
 /* Upper bound of the compressed size; 0 if the input is too large for the codec. */
 static size_t bound(const tl_compressor *c, size_t bytes)
 {
@@ -113,6 +119,15 @@ static size_t bound(const tl_compressor *c, size_t bytes)
     return 0;
 }
 
+#define LIGHT_BYTES_MAX (128u << 10) /* of a block */
+
+static bool is_futile(const tl_compressor *c, tl_bytes_view src)
+{
+    if (c->light && src.len > TL_ZSTD_SHORT_MIN && src.len <= LIGHT_BYTES_MAX)
+        return tl_codec__zstd_hardly_repeats(src);
+    return c->level == 1 && tl_codec__zstd_is_futile(src);
+}
+
 /* Bytes written to dst (of at least bound() bytes); 0 on failure. */
 static size_t run(const tl_compressor *c, tl_bytes_view src, uint8_t *dst, size_t room)
 {
@@ -122,7 +137,7 @@ static size_t run(const tl_compressor *c, tl_bytes_view src, uint8_t *dst, size_
         memcpy(dst, in, src.len);
         return src.len;
     case TL_CODEC_ZSTD: {
-        if (c->level == 1 && tl_codec__zstd_is_futile(src))
+        if (is_futile(c, src))
             return tl_codec__zstd_store(src, dst);
         size_t n = ZSTD_compress2(c->zstd, dst, room, in, src.len);
         return ZSTD_isError(n) ? 0 : n;
@@ -162,8 +177,7 @@ static size_t run(const tl_compressor *c, tl_bytes_view src, uint8_t *dst, size_
     return 0;
 }
 
-/* width 0: not known to be numbers. */
-static tl_status compress(tl_compressor *compressor, tl_bytes_view src, size_t from, int32_t width, tl_buf *out, tl_error *err)
+tl_status tl_compress_values(tl_compressor *compressor, tl_bytes_view src, size_t from, int32_t width, tl_buf *out, tl_error *err)
 {
     static const uint8_t nothing = 0;
     if (src.data == NULL)
@@ -177,7 +191,7 @@ static tl_status compress(tl_compressor *compressor, tl_bytes_view src, size_t f
         return TL_OK;
     size_t n = 0;
     if (width != 0 && compressor->codec == TL_CODEC_ZSTD && compressor->level == 1 && tl_buf_reserve(out, src.len + 40) == TL_OK)
-        n = tl_codec__zstd_numbers(compressor->zstd, src, from, width, out->data + out->len);
+        n = tl_codec__zstd_numbers(compressor->zstd, src, from, width, compressor->light, out->data + out->len);
     if (n == 0)
         n = run(compressor, src, out->data + out->len, room);
     if (n == 0)
@@ -188,10 +202,10 @@ static tl_status compress(tl_compressor *compressor, tl_bytes_view src, size_t f
 
 tl_status tl_compress(tl_compressor *compressor, tl_bytes_view src, tl_buf *out, tl_error *err)
 {
-    return compress(compressor, src, 0, 0, out, err);
+    return tl_compress_values(compressor, src, 0, 0, out, err);
 }
 
-tl_status tl_compress_numbers(tl_compressor *compressor, tl_bytes_view src, size_t from, int32_t width, tl_buf *out, tl_error *err)
+bool tl_compress_beats_dictionary(const tl_compressor *c, tl_bytes_view numbers, int32_t width)
 {
-    return compress(compressor, src, from, width, out, err);
+    return c->codec == TL_CODEC_ZSTD && c->level == 1 && tl_codec__zstd_numbers_beat_dictionary(numbers, width, c->light);
 }

@@ -35,8 +35,19 @@ tl_status tl_compressor_create(tl_codec codec, int level, tl_compressor **out, t
 void tl_compressor_free(tl_compressor *compressor);
 /** Append the compressed form of `src` to `out`. */
 tl_status tl_compress(tl_compressor *compressor, tl_bytes_view src, tl_buf *out, tl_error *err);
-/** The same of input that from byte `from` on is numbers of `width` bytes (LE), hardly any of which comes twice: sooner found out. */
-tl_status tl_compress_numbers(tl_compressor *compressor, tl_bytes_view src, size_t from, int32_t width, tl_buf *out, tl_error *err);
+/**
+ * The same of input that from byte `from` on is values, hardly any of which comes twice: numbers (LE) of `width` 4 or 8, or byte strings in Parquet's
+ * PLAIN form, TL_WIDTH_OF_STRINGS. What they have in common is sooner found out. Width 0: not known to be values.
+ */
+#define TL_WIDTH_OF_STRINGS (-1)
+tl_status tl_compress_values(tl_compressor *compressor, tl_bytes_view src, size_t from, int32_t width, tl_buf *out, tl_error *err);
+/** Whether numbers are fewer bytes, compressed as they are, than a dictionary of them and their places in it; of few numbers only. */
+bool tl_compress_beats_dictionary(const tl_compressor *compressor, tl_bytes_view numbers, int32_t width);
+/**
+ * From now on zstd of level 1 saves time where bytes can wait: values and what hardly repeats are not entropy-coded, which is half of the
+ * work in pages of a few KB. Other codecs and levels do as before.
+ */
+void tl_compressor_set_light(tl_compressor *compressor, bool light);
 /** Decompress to exactly `dst_bytes` bytes; anything else is TL_E_CORRUPT. Thread-safe (contexts are kept per thread). */
 tl_status tl_decompress(tl_codec codec, tl_bytes_view src, uint8_t *dst, size_t dst_bytes, tl_error *err);
 /** Decompress where the size is not known beforehand (Avro), up to `bytes_max`. Appends to `out`. */
@@ -76,6 +87,7 @@ typedef struct tl_write_spec {
     const int32_t *field_ids;  /* file-level id of each top-level column (nested ids follow from the types and §8) */
     const char *compression;   /* Paimon's `file.compression`: zstd, lz4, snappy, none, gzip, … */
     int compression_level;     /* zstd */
+    int64_t light_bytes;       /* a file that ends with fewer bytes of values is rewritten soon: a writer may save time with it; 0: none is */
     const tl_options *options; /* table options; a writer looks at `parquet.*` and the like, and `file.block-size` */
     bool with_stats;           /* false: no statistics in the result (mode none everywhere) */
 } tl_write_spec;

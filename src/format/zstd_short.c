@@ -39,6 +39,18 @@ static bool repeats(const uint8_t *p, size_t n)
     return false;
 }
 
+/* Pieces from all over the input: what comes once a row of some hundred bytes is seen, too. */
+bool tl_codec__zstd_hardly_repeats(tl_bytes_view src)
+{
+    enum { PIECES = 4, PIECE = TL_ZSTD_SHORT_MAX / PIECES };
+    if (src.len <= TL_ZSTD_SHORT_MAX)
+        return !repeats(src.data, src.len);
+    uint8_t pieces[PIECES * PIECE];
+    for (size_t i = 0; i < PIECES; i++)
+        memcpy(pieces + i * PIECE, src.data + (src.len - PIECE) / (PIECES - 1) * i, PIECE);
+    return !repeats(pieces, sizeof pieces);
+}
+
 /* Whether a Huffman code would save bytes, its table included. */
 bool tl_codec__huffman_saves(const uint32_t counts[256], uint32_t n)
 {

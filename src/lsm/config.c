@@ -118,6 +118,7 @@ static tl_status parse_files(tl_lsm_config *config, const tl_options *options, t
     int32_t zstd_level = 1;
     TL_TRY(opt_int(options, "file.compression.zstd-level", &zstd_level, err));
     config->zstd_level = zstd_level;
+    config->zstd_level_is_default = tl_options_get(options, "file.compression.zstd-level") == NULL;
     TL_TRY(opt_string(options, "data-file.prefix", "data-", &config->data_prefix, err));
     TL_TRY(opt_string(options, "changelog-file.prefix", "changelog-", &config->changelog_prefix, err));
     TL_TRY(opt_string(options, "data-file.path-directory", NULL, &config->data_dir, err));

@@ -134,6 +134,17 @@ static char *next_path(tl_lsm__writer *writer)
     return writer->external_path == NULL ? NULL : tl_path_of_uri(writer->external_path);
 }
 
+/*
+ * Bytes of values up to which a file is not compressed as well as it could be, as the next compaction takes it: half of a small commit's time is
+ * the entropy coder. Such files have at most about 32 KiB, up to which they gather (pick.c). A level that somebody has set is kept to.
+ */
+static int64_t light_bytes(const tl_lsm__writer *writer)
+{
+    const tl_lsm_config *config = config_of(writer);
+    bool is_rewritten = config->n_keys > 0 && !config->write_only && writer->spec.level == 0 && !writer->spec.changelog;
+    return is_rewritten && config->zstd_level_is_default ? 64 << 10 : 0;
+}
+
 static tl_status open_file(tl_lsm__writer *writer, tl_error *err)
 {
     const tl_lsm_config *config = config_of(writer);
@@ -145,6 +156,7 @@ static tl_status open_file(tl_lsm__writer *writer, tl_error *err)
         .field_ids = writer->spec.shape == NULL ? config->layout->field_ids : writer->spec.shape->field_ids,
         .compression = writer->options->compression,
         .compression_level = config->zstd_level,
+        .light_bytes = light_bytes(writer),
         .options = &config->schema->options,
         .with_stats = writer->options->any_stats,
     };

@@ -97,6 +97,7 @@ typedef struct tl_lsm_config {
     bool force_rewrite_all;
     char *compression; /* file.compression; what a file really gets depends on its level too */
     int zstd_level;
+    bool zstd_level_is_default;
     char *data_prefix;
     char *changelog_prefix;
     char *data_dir;          /* data-file.path-directory or NULL */

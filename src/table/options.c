@@ -39,7 +39,7 @@ static const tl_option_def options[] = {
     {"file.compression.per.level", "map", NULL, E, "Compression by level, `0:lz4,1:zstd`.", false, NULL},
     {"file.format.per.level", "map", NULL, E, "Format by level, `0:avro,3:parquet`.", false, NULL},
     {"file.compression", "string", "zstd", E, "Compression of data files.", false, NULL},
-    {"file.compression.zstd-level", "integer", "1", E, "Level of zstd for data files and manifests.", false, NULL},
+    {"file.compression.zstd-level", "integer", "1", E, "Level of zstd for data files and manifests. Unset, small files of level 0 that the next compaction rewrites are not entropy-coded.", false, NULL},
     {"data-file.prefix", "string", "data-", E, "How names of data files begin.", false, NULL},
     {"data-file.path-directory", "string", NULL, E, "Folder in the table that holds the data files.", true, NULL},
     {"changelog-file.prefix", "string", "changelog-", E, "How names of changelog files begin.", false, NULL},

@@ -174,18 +174,21 @@ static void numbers_are_written_as_zstd_reads_them(void **state)
         size_t bytes = numbers(data, before, n, width, TL_MIN(low, width), kind, &rng);
         tl_bytes_view view = {data, bytes};
         tl_buf packed = {0};
-        assert_ok(tl_compress_numbers(compressor, view, before, width, &packed, &err), &err);
+        assert_ok(tl_compress_values(compressor, view, before, width, &packed, &err), &err);
         if (ZSTD_decompress(back, most, packed.data, packed.len) != bytes || memcmp(back, data, bytes) != 0)
             fail_msg("%zu numbers of %d bytes, %d of them random, %zu bytes before: not read again", n, width, low, before);
-        size_t own = tl_codec__zstd_numbers(zstd, view, before, width, by_zstd);
+        size_t own = tl_codec__zstd_numbers(zstd, view, before, width, false, by_zstd);
         size_t want = ZSTD_compress(by_zstd, ZSTD_compressBound(bytes), data, bytes, 1);
         if (own > want + want / 50 + 24)
             fail_msg("%zu numbers of %d bytes, %d of them random, kind %d: %zu bytes, by zstd %zu", n, width, low, kind, own, want);
         bool fits = kind == 0 && n >= 128 && low + 3 <= width && (before <= 16 || bytes >= 16 << 10);
         assert_true(own != 0 || !fits);
         assert_true(own == 0 || kind != 2 || bytes >= 16 << 10);
+        size_t light = tl_codec__zstd_numbers(zstd, view, before, width, true, by_zstd);
+        if (light != 0 && (ZSTD_decompress(back, most, by_zstd, light) != bytes || memcmp(back, data, bytes) != 0))
+            fail_msg("%zu numbers of %d bytes, %d of them random, %zu bytes before: not read again (light)", n, width, low, before);
         coded += own != 0 && kind == 3;
-        assert_int_equal(tl_codec__zstd_numbers(zstd, view, before + 1, width, by_zstd), 0); /* not where it says */
+        assert_int_equal(tl_codec__zstd_numbers(zstd, view, before + 1, width, false, by_zstd), 0); /* not where it says */
         taken += own != 0;
         tl_buf_deinit(&packed);
     }
@@ -195,6 +198,129 @@ static void numbers_are_written_as_zstd_reads_them(void **state)
     tl_free(data);
     tl_free(back);
     tl_free(by_zstd);
+}
+
+/* Byte strings in Parquet's PLAIN form, as long as each other: random digits (kind 1) or bytes between what all have in common. */
+static size_t strings(uint8_t *out, size_t n, uint32_t len, uint32_t from, uint32_t own, int kind, uint64_t *rng)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint8_t *p = out + i * (4 + len);
+        tl_write_le32(p, len);
+        memset(p + 4, 'a' + (int)(len % 20), len);
+        for (uint32_t b = from; b < from + own; b++)
+            p[4 + b] = kind == 1 ? (uint8_t)('0' + test_random(rng) % 10) : (uint8_t)(test_random(rng) >> 56);
+    }
+    return n * (4 + len);
+}
+
+static void strings_of_one_length_are_written_as_zstd_reads_them(void **state)
+{
+    (void)state;
+    static const size_t counts[] = {15, 16, 130, 3000, 15000};
+    uint64_t rng = test_seed(4);
+    enum { LEN_MAX = 50 };
+    size_t most = 15000 * (4 + LEN_MAX) + 1000, taken = 0, coded = 0;
+    uint8_t *data = tl_alloc(most), *back = tl_alloc(most), *by_zstd = tl_alloc(ZSTD_compressBound(most));
+    ZSTD_CCtx *zstd = ZSTD_createCCtx();
+    ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, 1);
+    ZSTD_CCtx_setParameter(zstd, ZSTD_c_minMatch, 7);
+    for (size_t c = 0; c < TL_ARRAY_LEN(counts) * 80; c++) {
+        size_t n = counts[c / 80], before = c % 3 == 0 ? 0 : c % 7 == 0 ? 400 : c % 40;
+        uint32_t len = 1 + (uint32_t)(test_random(&rng) % LEN_MAX), own = 1 + (uint32_t)(test_random(&rng) % TL_MIN(len, 18));
+        uint32_t from = (uint32_t)(test_random(&rng) % (len - own + 1));
+        bool light = c % 2 == 1;
+        memset(data, 0xa5, before);
+        size_t bytes = before + strings(data + before, n, len, from, own, (int)(c / 2 % 2), &rng);
+        tl_bytes_view view = {data, bytes};
+        size_t got = tl_codec__zstd_numbers(zstd, view, before, TL_WIDTH_OF_STRINGS, light, by_zstd);
+        taken += got != 0;
+        coded += got != 0 && !light && c / 2 % 2 == 1;
+        if (got == 0)
+            continue;
+        assert_true(got <= bytes + 40);
+        if (ZSTD_decompress(back, most, by_zstd, got) != bytes || memcmp(back, data, bytes) != 0)
+            fail_msg("%zu strings of %u bytes, their own from %u on %u, %zu bytes before: not read again", n, len, from, own, before);
+        size_t want = ZSTD_compress(by_zstd, ZSTD_compressBound(bytes), data, bytes, 1);
+        if (!light && got > want + want / 50 + 24 + 2 * (4 + len)) /* the first and the last are not compressed */
+            fail_msg("%zu strings of %u bytes, their own from %u on %u: %zu bytes, by zstd %zu", n, len, from, own, got, want);
+        data[before + (n / 2) * (4 + len)] ^= 1; /* the length of one */
+        assert_int_equal(tl_codec__zstd_numbers(zstd, view, before, TL_WIDTH_OF_STRINGS, light, by_zstd), 0);
+    }
+    assert_true(taken >= 50 && coded >= 5);
+    ZSTD_freeCCtx(zstd);
+    tl_free(data);
+    tl_free(back);
+    tl_free(by_zstd);
+}
+
+/* Level 1, light or not: the bytes that come of the input. */
+static size_t light_bytes_of(tl_bytes_view src, bool light)
+{
+    tl_compressor *c = NULL;
+    tl_buf out = {0};
+    assert_ok(tl_compressor_create(TL_CODEC_ZSTD, 1, &c, &err), &err);
+    tl_compressor_set_light(c, light);
+    assert_ok(tl_compress(c, src, &out, &err), &err);
+    uint8_t *back = tl_alloc(src.len);
+    assert_ok(tl_decompress(TL_CODEC_ZSTD, (tl_bytes_view){out.data, out.len}, back, src.len, &err), &err);
+    assert_memory_equal(back, src.data, src.len);
+    size_t bytes = out.len;
+    tl_buf_deinit(&out);
+    tl_free(back);
+    tl_compressor_free(c);
+    return bytes;
+}
+
+/* Random text is stored; what repeats, however far, is not, nor is anything by other levels. */
+static void light_compression_saves_only_the_entropy_coder(void **state)
+{
+    (void)state;
+    uint64_t rng = test_seed(5);
+    static uint8_t data[20000];
+    for (size_t n = 60; n <= sizeof data; n += n / 3) {
+        for (size_t i = 0; i < n; i++)
+            data[i] = (uint8_t)(' ' + test_random(&rng) % 64);
+        assert_in_range(light_bytes_of((tl_bytes_view){data, n}, true), n, n + 12);
+        assert_true(n < 300 || light_bytes_of((tl_bytes_view){data, n}, false) < n * 9 / 10);
+    }
+    for (size_t row = 0; (row + 1) * 400 <= sizeof data; row++) /* as rows of JSON: what comes once a row */
+        for (size_t i = 0; i < 400; i++)
+            data[row * 400 + i] = (uint8_t)(i % 40 < 25 ? 'a' + i * 7 / 40 : '0' + test_random(&rng) % 10);
+    assert_true(light_bytes_of((tl_bytes_view){data, sizeof data}, true) < sizeof data / 2);
+    tl_compressor *c = NULL;
+    assert_ok(tl_compressor_create(TL_CODEC_ZSTD, 3, &c, &err), &err);
+    tl_compressor_set_light(c, true);
+    tl_buf one = {0}, other = compressed(TL_CODEC_ZSTD, 3, (tl_bytes_view){data, sizeof data});
+    assert_ok(tl_compress(c, (tl_bytes_view){data, sizeof data}, &one, &err), &err);
+    assert_int_equal(one.len, other.len);
+    tl_compressor_free(c);
+    tl_buf_deinit(&one);
+    tl_buf_deinit(&other);
+}
+
+static void few_numbers_of_one_byte_need_no_dictionary(void **state)
+{
+    (void)state;
+    uint64_t rng = test_seed(6);
+    static int32_t v[4000];
+    static const struct {
+        size_t n;
+        uint32_t range;
+        bool want;
+    } cases[] = {{10, 100, false}, {200, 200, true}, {2000, 100, false}, {200, 1000, false}, {4000, 256, false}, {200, 2, false}};
+    tl_compressor *level1 = NULL, *level3 = NULL;
+    assert_ok(tl_compressor_create(TL_CODEC_ZSTD, 1, &level1, &err), &err);
+    assert_ok(tl_compressor_create(TL_CODEC_ZSTD, 3, &level3, &err), &err);
+    for (size_t c = 0; c < TL_ARRAY_LEN(cases); c++) {
+        for (size_t i = 0; i < cases[c].n; i++)
+            v[i] = (int32_t)(test_random(&rng) % cases[c].range);
+        tl_bytes_view view = {(const uint8_t *)v, cases[c].n * sizeof *v};
+        assert_int_equal(tl_compress_beats_dictionary(level1, view, 4), cases[c].want);
+        assert_false(tl_compress_beats_dictionary(level1, view, TL_WIDTH_OF_STRINGS));
+        assert_false(tl_compress_beats_dictionary(level3, view, 4));
+    }
+    tl_compressor_free(level1);
+    tl_compressor_free(level3);
 }
 
 static void a_wrong_size_is_corrupt(void **state)
@@ -367,6 +493,9 @@ int main(void)
         cmocka_unit_test(a_compressor_is_used_again_and_again),
         cmocka_unit_test(short_inputs_are_judged_as_zstd_does),
         cmocka_unit_test(numbers_are_written_as_zstd_reads_them),
+        cmocka_unit_test(strings_of_one_length_are_written_as_zstd_reads_them),
+        cmocka_unit_test(light_compression_saves_only_the_entropy_coder),
+        cmocka_unit_test(few_numbers_of_one_byte_need_no_dictionary),
         cmocka_unit_test(a_wrong_size_is_corrupt),
         cmocka_unit_test(damaged_input_is_an_error_or_other_bytes),
         cmocka_unit_test(output_of_unknown_size_grows_up_to_its_limit),

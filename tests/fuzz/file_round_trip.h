@@ -163,7 +163,7 @@ static inline bool recipe_write(recipe *r, input *in, const char *const *codecs,
     tl_write_result result = {0};
     int32_t ids[RECIPE_COLUMNS_MAX] = {0, 1, 2, 3, 4, 5};
     tl_write_spec spec = {.row_type = r->type, .field_ids = ids, .compression = codecs[take_below(in, n_codecs)], .compression_level = 1,
-                          .options = &r->options, .with_stats = true};
+                          .options = &r->options, .with_stats = true, .light_bytes = r->rows->n_rows % 2 == 0 ? 1 << 20 : 0};
     tl_status status = r->format->create(r->fs, RECIPE_PATH, &spec, &w, &recipe_error);
     if (status == TL_E_UNSUPPORTED || (status == TL_E_INVALID && strstr(recipe_error.message, "does not support the type") != NULL))
         return false;

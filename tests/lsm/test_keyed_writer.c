@@ -479,6 +479,47 @@ static void small_files_gather_where_no_commit_waits(void **state)
     assert_int_equal(runs, 5);
 }
 
+/* Bytes of a file of level 0 with rows whose texts are random digits. */
+static int64_t flushed_bytes(const char *const *options, size_t n)
+{
+    tl_fs *fs = memory_fs();
+    tl_lsm_config *config = make_config_on(fs, options, /* keyed= */ true);
+    tl_bucket_writer *writer = NULL;
+    tl_error err;
+    uint64_t rng = 9;
+    rows expected = {0}, found = {0};
+    assert_ok(tl_bucket_writer_create(config, NO_PARTITION, 0, 1, NULL, 0, NULL, &writer, &err), &err);
+    for (size_t i = 0; i < n; i++)
+        rows_add(&expected, (row){.k = (int32_t)i, .has_b = true, .b = (int32_t)(test_random(&rng) % 1000)});
+    tl_batch *batch = make_batch(config->schema->row_type, expected.items, n);
+    assert_ok(tl_bucket_writer_write(writer, batch, &err), &err);
+    tl_batch_free(batch);
+    tl_commit_message msg = {0};
+    assert_ok(tl_bucket_writer_prepare(writer, /* wait= */ true, &msg, &err), &err);
+    assert_int_equal(msg.new_files.n, 1);
+    int64_t bytes = msg.new_files.items[0]->bytes;
+    read_files(config, &msg.new_files, &found);
+    assert_same_rows(&found, &expected, false);
+    tl_commit_message_deinit(&msg);
+    tl_bucket_writer_free(writer);
+    tl_lsm_config_unref(config);
+    tl_fs_unref(fs);
+    rows_free(&expected);
+    rows_free(&found);
+    return bytes;
+}
+
+/* The next compaction rewrites them anyhow; what somebody has chosen is kept to, and where nothing compacts files are as small as they can be. */
+static void small_files_are_compressed_lightly(void **state)
+{
+    (void)state;
+    static const char *const chosen[] = {"file.compression.zstd-level", "1", NULL}, *const write_only[] = {"write-only", "true", NULL};
+    static const char *const none[] = {NULL};
+    assert_int_equal(flushed_bytes(chosen, 500), flushed_bytes(write_only, 500));
+    assert_true(flushed_bytes(none, 500) > flushed_bytes(chosen, 500) * 11 / 10);
+    assert_int_equal(flushed_bytes(none, 3000), flushed_bytes(chosen, 3000));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -504,6 +545,7 @@ int main(void)
         cmocka_unit_test(write_only_tables_never_compact),
         cmocka_unit_test(hundreds_of_spilled_runs_make_one_flush),
         cmocka_unit_test(small_files_gather_where_no_commit_waits),
+        cmocka_unit_test(small_files_are_compressed_lightly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

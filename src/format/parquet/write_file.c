@@ -66,7 +66,7 @@ static tl_status put_dictionary(tl_pq_writer *writer, const tl_pq_leaf *leaf, in
     tl_bytes_view stored = values;
     if (writer->compressor != NULL) {
         writer->compressed.len = 0;
-        TL_TRY(tl_compress_numbers(writer->compressor, values, 0, leaf->width, &writer->compressed, err));
+        TL_TRY(tl_compress_values(writer->compressor, values, 0, tl_pq__values_width(leaf), &writer->compressed, err));
         stored = (tl_bytes_view){writer->compressed.data, writer->compressed.len};
     }
     if (values.len > INT32_MAX || stored.len > INT32_MAX)
@@ -290,7 +290,7 @@ static tl_status next_group(tl_pq_writer *writer, tl_error *err)
     return TL_OK;
 }
 
-static tl_status end_group(tl_pq_writer *writer, tl_error *err)
+static tl_status end_group(tl_pq_writer *writer, bool is_last, tl_error *err)
 {
     if (writer->group_rows == 0)
         return TL_OK;
@@ -298,6 +298,8 @@ static tl_status end_group(tl_pq_writer *writer, tl_error *err)
     TL_CLEANUP(tl_freep) chunk_place *places = tl_calloc((size_t)n_leaves, sizeof *places);
     if (places == NULL)
         return tl_nomem(err, "row group");
+    if (writer->compressor != NULL && writer->light_bytes > 0)
+        tl_compressor_set_light(writer->compressor, is_last && writer->n_groups == 0 && group_bytes(writer) < writer->light_bytes);
     for (int32_t i = 0; i < n_leaves; i++)
         TL_TRY(tl_pq__leaf_end_page(&writer->schema.leaves[i], err));
     TL_TRY(reserve_pending(writer, group_bytes(writer), err));
@@ -348,7 +350,7 @@ static tl_status check_twins(tl_pq_writer *writer, const tl_batch *batch, tl_err
     }
     if (!are_still) {
         writer->twins_barred = true;
-        TL_TRY(end_group(writer, err));
+        TL_TRY(end_group(writer, false, err));
     }
     if (!writer->twins_known)
         find_twins(writer, batch);
@@ -380,7 +382,7 @@ static tl_status write_batch(tl_pq_writer *writer, const tl_batch *batch, tl_err
         TL_TRY(write_rows(writer, batch, from, rows, err));
         from += rows;
         if (group_bytes(writer) >= writer->options.row_group_bytes)
-            TL_TRY(end_group(writer, err));
+            TL_TRY(end_group(writer, false, err));
     }
     return TL_OK;
 }
@@ -477,7 +479,7 @@ static tl_status finish(tl_pq_writer *writer, tl_write_result *result, tl_error 
 {
     if (writer->is_finished || writer->is_broken)
         return tl_error_set(err, TL_E_INVALID, "the file is %s", writer->is_finished ? "finished" : "broken by an earlier error");
-    TL_TRY(end_group(writer, err));
+    TL_TRY(end_group(writer, true, err));
     TL_TRY(put_footer(writer, err));
     TL_TRY(flush_pending(writer, err));
     TL_TRY(tl_file_finish(TL_STEAL(writer->file), err));
@@ -562,6 +564,7 @@ static tl_status create(tl_pq_writer *writer, tl_fs *fs, const char *path, const
     writer->fs = tl_fs_ref(fs);
     writer->row_type = tl_type_ref(spec->row_type);
     writer->with_stats = spec->with_stats;
+    writer->light_bytes = spec->light_bytes;
     writer->path = tl_strdup(path);
     if (writer->path == NULL)
         return tl_nomem(err, "Parquet writer");

@@ -137,6 +137,15 @@ static tl_status build_dictionary(tl_pq_leaf *leaf, bool *out)
     return TL_OK;
 }
 
+/** Numbers of a short page that differ in one byte are a byte each when they are compressed: a dictionary of them and its numbers are no less. */
+static bool is_better_plain(const tl_pq_leaf *leaf, tl_bytes_view values)
+{
+    const tl_pq_writer *writer = leaf->writer;
+    const tl_pq_bounds *bounds = &leaf->page_bounds;
+    bool is_wide = leaf->order == TL_PQ_ORDER_INT && bounds->has_value && ((uint64_t)bounds->min ^ (uint64_t)bounds->max) > UINT8_MAX;
+    return !is_wide && writer->compressor != NULL && !writer->options.is_v2 && tl_compress_beats_dictionary(writer->compressor, values, leaf->width);
+}
+
 /**
  * Encode the first page with a dictionary, if that makes it smaller; else `out` is left as it was and the mode is PLAIN. A first
  * page of nulls settles for PLAIN, too: pages with a dictionary must not come after PLAIN ones, for the reference's reader of
@@ -148,6 +157,8 @@ static tl_status try_dictionary(tl_pq_leaf *leaf, tl_buf *out)
     bool is_unique = leaf->page_values == 0;
     bool pays = false;
     tl_bytes_view values = {leaf->values.data, leaf->values.len};
+    if (!is_unique)
+        is_unique = is_better_plain(leaf, values);
     if (!is_unique)
         TL_TRY(tl_format__looks_unique(values, leaf->page_values, leaf->width, &is_unique));
     if (!is_unique)
@@ -363,9 +374,9 @@ static tl_status put_page(tl_pq_leaf *leaf, size_t head, size_t values, tl_pq_pa
         stored->len = 0;
         if (tl_buf_append(stored, page->data, head) != TL_OK)
             return tl_pq__leaf_nomem(leaf, err);
-        bool numbers = leaf->hardly_repeats && header->data.encoding == TL_PQ_PLAIN;
-        TL_TRY(tl_compress_numbers(writer->compressor, (tl_bytes_view){page->data + head, page->len - head}, values - head,
-                                   numbers ? leaf->width : 0, stored, err));
+        bool plain = leaf->hardly_repeats && header->data.encoding == TL_PQ_PLAIN;
+        TL_TRY(tl_compress_values(writer->compressor, (tl_bytes_view){page->data + head, page->len - head}, values - head,
+                                  plain ? tl_pq__values_width(leaf) : 0, stored, err));
         header->data.is_compressed = true;
     }
     if (stored->len > INT32_MAX)

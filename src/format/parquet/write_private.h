@@ -252,6 +252,12 @@ typedef struct tl_pq_leaf {
     int64_t file_levels, file_values;
 } tl_pq_leaf;
 
+/** Width of the leaf's values as tl_compress_values() wants it. */
+static inline int32_t tl_pq__values_width(const tl_pq_leaf *leaf)
+{
+    return leaf->physical == TL_PQ_BYTE_ARRAY ? TL_WIDTH_OF_STRINGS : leaf->width;
+}
+
 /** Append rows [from, from + count) of a top-level column. */
 tl_status tl_pq__leaf_append_flat(tl_pq_leaf *leaf, const tl_column *col, int64_t from, int64_t count, tl_error *err);
 /**
@@ -345,6 +351,7 @@ struct tl_pq_writer {
     char *path;
     const tl_type *row_type; /* ref held */
     bool with_stats;
+    int64_t light_bytes; /* see tl_write_spec */
     tl_pq_write_options options;
     tl_compressor *compressor; /* NULL: uncompressed */
     tl_pq_write_schema schema;
