@@ -59,7 +59,7 @@ def place(t, rows, count):
     else:
         ok, out = t.oracle.run("write", t.mixed, *by_handle)
     if ok:
-        ok, out = t.oracle.run("write", t.own, *by_handle)
+        ok, out = t.oracle.run("write", t.own, *by_handle, "--cached")
     if not ok:
         raise random_vectors.Difference("place: %s: %s" % (who, out))
 
