@@ -11,6 +11,7 @@ typedef struct parser {
     const uint8_t *end;
     tl_error *err;
     int depth;
+    bool takes_controls; /* control characters in strings */
 } parser;
 
 static tl_status fail(parser *ps, const char *what)
@@ -86,7 +87,7 @@ static tl_status unescape_unicode(parser *ps, uint8_t **out)
 static tl_status parse_string(parser *ps, tl_bytes_view *out)
 {
     const uint8_t *from = ps->p;
-    while (ps->p < ps->end && *ps->p != '"' && *ps->p != '\\' && *ps->p >= 0x20)
+    while (ps->p < ps->end && *ps->p != '"' && *ps->p != '\\' && (*ps->p >= 0x20 || ps->takes_controls))
         ps->p++;
     if (ps->p < ps->end && *ps->p == '"') {
         *out = (tl_bytes_view){from, (size_t)(ps->p++ - from)};
@@ -104,7 +105,7 @@ static tl_status parse_string(parser *ps, tl_bytes_view *out)
     uint8_t *w = text + (ps->p - from);
     while (*ps->p != '"') {
         uint8_t c = *ps->p;
-        if (c < 0x20)
+        if (c < 0x20 && !ps->takes_controls)
             return fail(ps, "control character in a string");
         ps->p++;
         if (c != '\\') {
@@ -272,7 +273,7 @@ static tl_status as_utf8(tl_arena *arena, tl_bytes_view *text, tl_error *err)
 tl_status tl_json_parse(tl_arena *arena, tl_bytes_view text, const tl_json **out, tl_error *err)
 {
     TL_TRY(as_utf8(arena, &text, err));
-    parser ps = {arena, text.data, text.data, text.data + text.len, err, 0};
+    parser ps = {arena, text.data, text.data, text.data + text.len, err, 0, false};
     tl_json *node;
     TL_TRY(parse_value(&ps, &node));
     skip_space(&ps);
@@ -282,9 +283,9 @@ tl_status tl_json_parse(tl_arena *arena, tl_bytes_view text, const tl_json **out
     return TL_OK;
 }
 
-tl_status tl_json_parse_first(tl_arena *arena, tl_bytes_view text, const tl_json **out, tl_error *err)
+static tl_status parse_first(tl_arena *arena, tl_bytes_view text, bool takes_controls, const tl_json **out, tl_error *err)
 {
-    parser ps = {arena, text.data, text.data, text.data + text.len, err, 0};
+    parser ps = {arena, text.data, text.data, text.data + text.len, err, 0, takes_controls};
     tl_json *node;
     TL_TRY(parse_value(&ps, &node));
     bool is_word = node->kind < TL_JSON_STRING;
@@ -292,6 +293,16 @@ tl_status tl_json_parse_first(tl_arena *arena, tl_bytes_view text, const tl_json
         return fail(&ps, "text directly behind a number or word");
     *out = node;
     return TL_OK;
+}
+
+tl_status tl_json_parse_first(tl_arena *arena, tl_bytes_view text, const tl_json **out, tl_error *err)
+{
+    return parse_first(arena, text, /* takes_controls= */ false, out, err);
+}
+
+tl_status tl_json_parse_record(tl_arena *arena, tl_bytes_view text, const tl_json **out, tl_error *err)
+{
+    return parse_first(arena, text, /* takes_controls= */ true, out, err);
 }
 
 const tl_json *tl_json_get(const tl_json *object, const char *name)

@@ -29,6 +29,8 @@ struct tl_json {
 tl_status tl_json_parse(tl_arena *arena, tl_bytes_view text, const tl_json **out, tl_error *err);
 /** The same for a text whose first value counts, whatever stands behind it (as Jackson reads). */
 tl_status tl_json_parse_first(tl_arena *arena, tl_bytes_view text, const tl_json **out, tl_error *err);
+/** The same with control characters in strings allowed: records of message queues, as Flink reads them. */
+tl_status tl_json_parse_record(tl_arena *arena, tl_bytes_view text, const tl_json **out, tl_error *err);
 /** Member by name, NULL if absent or `object` is no object (or NULL). The last of equal names wins, as in Jackson. */
 const tl_json *tl_json_get(const tl_json *object, const char *name);
 bool tl_json_is_null(const tl_json *node); /* also true for NULL */

@@ -162,9 +162,11 @@ static tl_status canal_event(change_decoder *d, const tl_json *event, tl_row_buf
 static tl_status change_decode(tl_decoder *decoder, tl_bytes_view record, tl_row_buffer *rows, tl_error *err)
 {
     change_decoder *d = (change_decoder *)decoder;
+    if (record.len == 0)
+        return TL_OK;
     tl_arena_reset(&d->arena);
     const tl_json *event;
-    tl_status status = tl_json_parse(&d->arena, record, &event, err);
+    tl_status status = tl_json_parse_record(&d->arena, record, &event, err);
     if (status == TL_OK && event->kind != TL_JSON_OBJECT)
         status = event->kind == TL_JSON_NULL ? TL_OK : tl_error_set(err, TL_E_INVALID, "an object is expected");
     else if (status == TL_OK)
@@ -199,8 +201,10 @@ tl_status tl_connect__change_decoder(const tl_connector_spec *spec, tl_decoder *
     if (d == NULL)
         return tl_nomem(err, "decoder");
     d->base.ops = &ops;
+    d->base.skips_mark = true;
     d->type = spec->row_type;
     d->format = format;
+    d->rules.arena = &d->arena;
     for (size_t i = 0; i < TL_ARRAY_LEN(events); i++)
         if (strcmp(events[i].format, format) == 0)
             d->event = events[i].event;

@@ -42,13 +42,13 @@ typedef struct tl_decoder_ops {
 } tl_decoder_ops;
 struct tl_decoder {
     const tl_decoder_ops *ops;
-    /* Records end at line ends outside quotes (CSV), else at line ends. */
-    uint8_t quote; /* 0: none */
+    /* Where the record that `text` begins with ends, at a line end; text.len: not in it. NULL: at its first line end. */
+    size_t (*record_end)(const tl_decoder *decoder, tl_bytes_view text);
+    bool skips_mark; /* a byte order mark at the file's start is none of its text */
 };
 
 typedef struct tl_format_def {
     const char *name; /* value of 'format'; options begin with "NAME." */
-    const char *const *options; /* known keys without the prefix; ends with NULL */
     bool changes;
     tl_status (*create)(const tl_connector_spec *spec, tl_decoder **out, tl_error *err);
 } tl_format_def;
@@ -67,9 +67,12 @@ typedef struct tl_json_rules {
     tl_time_standard time;
     bool fail_on_missing_field;
     bool ignore_parse_errors;
+    tl_arena *arena; /* of the record, where objects and arrays become text */
 } tl_json_rules;
 tl_status tl_connect__json_rules(const tl_options *options, const char *prefix, tl_json_rules *out, tl_error *err);
-/** One value by Flink's rules; NULL nodes are NULL. */
+/** Whether a text has the form of a pattern (d: a digit, others themselves), with a fraction of up to nine digits behind it if `fraction`. */
+bool tl_connect__has_form(tl_bytes_view text, const char *pattern, bool fraction);
+/** One value by Flink's rules; NULL nodes are NULL, and so is what cannot be read, if errors are ignored. */
 tl_status tl_connect__json_value(const tl_json_rules *rules, const tl_json *json, const tl_type *type, tl_builder *builder, tl_error *err);
 /** Append all columns of an object; `fallback` (may be NULL) has values of members that `object` lacks. */
 tl_status tl_connect__json_row(const tl_json_rules *rules, const tl_json *object, const tl_json *fallback, const tl_type *type,

@@ -1,25 +1,14 @@
 /* The tables of connectors and formats, and the checks of options that are made when a table is opened, as in Flink. */
 #include "connect/connect_private.h"
 
-static const char *const json_options[] = {"fail-on-missing-field", "ignore-parse-errors", "timestamp-format.standard", "map-null-key.mode",
-                                           "map-null-key.literal", "encode.decimal-as-plain-number", "encode.ignore-null-fields",
-                                           "decode.json-parser.enabled", NULL};
-static const char *const csv_options[] = {"field-delimiter", "quote-character", "disable-quote-character", "escape-character", "null-literal",
-                                          "ignore-parse-errors", "allow-comments", "array-element-delimiter", "write-bigdecimal-in-scientific-notation",
-                                          NULL};
-static const char *const change_options[] = {"schema-include", "ignore-parse-errors", "timestamp-format.standard", "database.include", "table.include",
-                                             "map-null-key.mode", "map-null-key.literal", "encode.decimal-as-plain-number",
-                                             "encode.ignore-null-fields", NULL};
-static const char *const raw_options[] = {"charset", "endianness", NULL};
-
 const tl_format_def tl_connect__formats[] = {
-    {"json", json_options, false, tl_connect__json_decoder},
-    {"csv", csv_options, false, tl_connect__csv_decoder},
-    {"raw", raw_options, false, tl_connect__raw_decoder},
-    {"debezium-json", change_options, true, tl_connect__change_decoder},
-    {"canal-json", change_options, true, tl_connect__change_decoder},
-    {"maxwell-json", change_options, true, tl_connect__change_decoder},
-    {"ogg-json", change_options, true, tl_connect__change_decoder},
+    {"json", false, tl_connect__json_decoder},
+    {"csv", false, tl_connect__csv_decoder},
+    {"raw", false, tl_connect__raw_decoder},
+    {"debezium-json", true, tl_connect__change_decoder},
+    {"canal-json", true, tl_connect__change_decoder},
+    {"maxwell-json", true, tl_connect__change_decoder},
+    {"ogg-json", true, tl_connect__change_decoder},
 };
 const size_t tl_connect__n_formats = TL_ARRAY_LEN(tl_connect__formats);
 
@@ -94,7 +83,8 @@ tl_status tl_connector_validate(const tl_connector_spec *spec, tl_error *err)
         const char *key = spec->options->keys[i];
         size_t prefix = format == NULL ? 0 : strlen(format->name);
         bool of_format = prefix > 0 && strncmp(key, format->name, prefix) == 0 && key[prefix] == '.';
-        if (of_format ? !is_known(format->options, key + prefix + 1) : !is_known(connector->options, key) && !is_known(table_options, key))
+        /* Flink does not check options of formats: unknown ones do nothing. */
+        if (!of_format && !is_known(connector->options, key) && !is_known(table_options, key))
             return tl_error_set(err, TL_E_INVALID, "connector '%s' has no option '%s'", connector->name, key);
     }
     if (format != NULL) { /* the decoder checks the values */

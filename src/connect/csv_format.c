@@ -1,12 +1,14 @@
 /*
- * CSV by the rules of Flink's csv format: cells by position, no header; numbers and times are trimmed; an empty cell is an
- * empty text for STRING and an error for other types unless it is the null literal. Source: Flink: CsvToRowDataConverters.
+ * CSV by the rules of Flink's csv format: cells by position, no header; numbers are trimmed, decimals, dates and times are not; an empty cell is
+ * an empty text for STRING, false for BOOLEAN and an error for other types unless it is the null literal; a line without anything is one empty
+ * cell. With ignore-parse-errors a record that is too short is filled with NULLs, one that is too long is left out. Sources: Flink's
+ * CsvToRowDataConverters, and how Jackson cuts cells.
  */
 #include <stdlib.h>
 #include <strings.h>
 
 #include "connect/connect_private.h"
-#include "types/text.h"
+#include "types/convert.h"
 
 typedef struct csv_decoder {
     tl_decoder base;
@@ -32,39 +34,105 @@ static tl_status bad_cell(tl_bytes_view cell, const tl_type *type, tl_error *err
     return status;
 }
 
+/* Where the scan of a record stands: quotes mean something at the start of a cell, and within one that began so. */
+typedef enum cell_state { CELL_START, CELL_PLAIN, CELL_QUOTED, CELL_CLOSED } cell_state;
+
+static bool is_comment(const csv_decoder *d, tl_bytes_view text)
+{
+    size_t i = 0;
+    while (d->allow_comments && i < text.len && text.data[i] == ' ')
+        i++;
+    return d->allow_comments && i < text.len && text.data[i] == '#';
+}
+
+/* The line end behind a record, which may have others in quotes. Most lines have neither quotes nor escapes. */
+static size_t csv_record_end(const tl_decoder *decoder, tl_bytes_view text)
+{
+    const csv_decoder *d = (const csv_decoder *)decoder;
+    const uint8_t *end = text.len == 0 ? NULL : memchr(text.data, '\n', text.len);
+    size_t line = end == NULL ? text.len : (size_t)(end - text.data);
+    if (line == 0 || is_comment(d, text) ||
+        ((d->quote == 0 || memchr(text.data, d->quote, line) == NULL) && (d->escape == 0 || memchr(text.data, d->escape, line) == NULL)))
+        return line;
+    cell_state state = CELL_START;
+    for (size_t i = 0; i < text.len; i++) {
+        uint8_t c = text.data[i];
+        if (state == CELL_QUOTED && c == d->quote)
+            state = CELL_CLOSED; /* a doubled one opens it again */
+        else if (state == CELL_CLOSED && c == d->quote)
+            state = CELL_QUOTED;
+        else if (state == CELL_START && d->quote != 0 && c == d->quote)
+            state = CELL_QUOTED;
+        else if (d->escape != 0 && c == d->escape && state != CELL_CLOSED)
+            i++, state = state == CELL_START ? CELL_PLAIN : state;
+        else if (state != CELL_QUOTED && c == '\n')
+            return i;
+        else if (state != CELL_QUOTED && c == d->delimiter)
+            state = CELL_START;
+        else if (state == CELL_START)
+            state = CELL_PLAIN;
+    }
+    return text.len;
+}
+
+/* What stands behind an escape character. */
+static uint8_t unescaped(uint8_t c)
+{
+    switch (c) {
+    case '0':
+        return '\0';
+    case 'n':
+        return '\n';
+    case 'r':
+        return '\r';
+    case 't':
+        return '\t';
+    default:
+        return c;
+    }
+}
+
+/* One cell from *at on, which moves to its delimiter or the record's end. */
+static tl_status cut_cell(csv_decoder *d, tl_bytes_view record, size_t *at, tl_error *err)
+{
+    size_t i = *at;
+    cell_state state = d->quote != 0 && i < record.len && record.data[i] == d->quote ? CELL_QUOTED : CELL_PLAIN;
+    for (i += state == CELL_QUOTED; i < record.len; i++) {
+        uint8_t c = record.data[i];
+        if (state == CELL_QUOTED && c == d->quote && !(i + 1 < record.len && record.data[i + 1] == d->quote)) {
+            state = CELL_CLOSED;
+            continue;
+        }
+        if (state != CELL_QUOTED && c == d->delimiter)
+            break;
+        if (state == CELL_CLOSED && c > ' ')
+            return tl_error_set(err, TL_E_INVALID, "behind a quoted cell '%c' is expected, not '%.*s'", d->delimiter,
+                                (int)TL_MIN(record.len - i, (size_t)200), (const char *)record.data + i);
+        if (state == CELL_CLOSED)
+            continue;
+        if (state == CELL_QUOTED && c == d->quote)
+            i++;
+        else if (d->escape != 0 && c == d->escape && i + 1 < record.len)
+            c = unescaped(record.data[++i]);
+        if (tl_buf_append_byte(&d->cells, c) != TL_OK)
+            return tl_nomem(err, "cells");
+    }
+    *at = i;
+    return state == CELL_QUOTED ? tl_error_set(err, TL_E_INVALID, "a quoted cell has no end") : TL_OK;
+}
+
 /* Cut a record into cells; *n counts all of them, those beyond the columns are not kept. */
 static tl_status cut(csv_decoder *d, tl_bytes_view record, int32_t *n, tl_error *err)
 {
     d->cells.len = 0;
     *n = 0;
-    size_t i = 0;
-    for (;;) {
-        bool quoted = d->quote != 0 && i < record.len && record.data[i] == d->quote;
-        for (i += quoted; i < record.len; i++) {
-            uint8_t c = record.data[i];
-            if (quoted && c == d->quote) {
-                if (i + 1 < record.len && record.data[i + 1] == d->quote) {
-                    i++;
-                } else {
-                    quoted = false;
-                    continue;
-                }
-            } else if (d->escape != 0 && c == d->escape && i + 1 < record.len) {
-                c = record.data[++i];
-            } else if (!quoted && c == d->delimiter) {
-                break;
-            }
-            if (tl_buf_append_byte(&d->cells, c) != TL_OK)
-                return tl_nomem(err, "cells");
-        }
-        if (quoted)
-            return tl_error_set(err, TL_E_INVALID, "a quoted cell has no end");
+    for (size_t i = 0;; i++) {
+        TL_TRY(cut_cell(d, record, &i, err));
         if (*n < d->type->n_fields)
             d->ends[*n] = d->cells.len;
         (*n)++;
         if (i >= record.len)
             return TL_OK;
-        i++;
     }
 }
 
@@ -87,9 +155,13 @@ static tl_status cell_elements(const csv_decoder *d, tl_bytes_view cell, const t
     tl_bytes_view rest = cell, delimiter = {(const uint8_t *)d->array_delimiter, strlen(d->array_delimiter)};
     int32_t n = 0;
     bool is_row = type->kind == TL_ROW;
+    if (is_row && cell.len == 0)
+        return tl_builder_null(builder);
     for (bool more = cell.len > 0; more; n++) {
         const uint8_t *end = memmem(rest.data, rest.len, delimiter.data, delimiter.len);
         tl_bytes_view one = {rest.data, end == NULL ? rest.len : (size_t)(end - rest.data)};
+        if (is_row && n == type->n_fields && d->ignore_parse_errors)
+            break;
         if (is_row && n == type->n_fields)
             return bad_cell(cell, type, err);
         const tl_type *of = type->fields[is_row ? n : 0].type;
@@ -104,35 +176,60 @@ static tl_status cell_elements(const csv_decoder *d, tl_bytes_view cell, const t
         if (more)
             rest = (tl_bytes_view){end + delimiter.len, rest.len - one.len - delimiter.len};
     }
-    if (is_row && n != type->n_fields)
+    if (is_row && n != type->n_fields && !d->ignore_parse_errors)
         return bad_cell(cell, type, err);
+    for (; is_row && n < type->n_fields; n++)
+        TL_TRY(tl_builder_null(tl_builder_child(builder, n)));
     return tl_builder_end(builder);
 }
 
-/* Scalars go through the rules of JSON text; the forms of numbers, dates and times are the same. */
+/* y-m-d with months and days of one digit, too, as java.sql.Date takes them; h:m[:s[.fraction]], cut to the type's precision. */
+static tl_status date_or_time(tl_bytes_view text, const tl_type *type, tl_builder *builder, tl_error *err)
+{
+    static const char *const dates[] = {"dddd-dd-dd", "dddd-d-dd", "dddd-dd-d", "dddd-d-d"};
+    static const int32_t units[] = {1000, 100, 10, 1}; /* milliseconds of one in the last place */
+    bool is_date = type->kind == TL_DATE, good = !is_date && (tl_connect__has_form(text, "dd:dd:dd", true) || tl_connect__has_form(text, "dd:dd", false));
+    for (size_t i = 0; is_date && i < TL_ARRAY_LEN(dates); i++)
+        good |= tl_connect__has_form(text, dates[i], false);
+    int32_t v;
+    if (!good || !(is_date ? tl_parse_date(text, &v) : tl_parse_time(text, &v)))
+        return bad_cell(text, type, err);
+    int32_t unit = is_date ? 1 : units[TL_MIN(type->precision, 3)];
+    return tl_builder_int(builder, v / unit * unit);
+}
+
+/* Numbers go through the rules of JSON text, times through those of their own. */
 static tl_status cell_value(const csv_decoder *d, tl_bytes_view cell, const tl_type *type, tl_builder *builder, tl_error *err)
 {
     if (d->null_literal != NULL && cell.len == strlen(d->null_literal) && memcmp(cell.data, d->null_literal, cell.len) == 0)
         return tl_builder_null(builder);
     if (type->kind == TL_CHAR || type->kind == TL_VARCHAR)
         return tl_builder_bytes(builder, cell.data, cell.len);
-    tl_bytes_view text = trimmed(cell);
     if (type->kind == TL_ARRAY || type->kind == TL_VECTOR || type->kind == TL_ROW)
         return cell_elements(d, cell, type, builder, err);
-    if (text.len == 0 || type->n_fields > 0)
+    bool is_number = type->kind == TL_TINYINT || type->kind == TL_SMALLINT || type->kind == TL_INT || type->kind == TL_BIGINT ||
+                     type->kind == TL_FLOAT || type->kind == TL_DOUBLE;
+    tl_bytes_view text = is_number ? trimmed(cell) : cell;
+    bool may_be_empty = type->kind == TL_BOOLEAN || type->kind == TL_BINARY || type->kind == TL_VARBINARY;
+    if ((text.len == 0 && !may_be_empty) || type->n_fields > 0 || (type->kind == TL_DECIMAL && trimmed(cell).len != cell.len))
         return bad_cell(cell, type, err);
+    if (type->kind == TL_DATE || type->kind == TL_TIME)
+        return date_or_time(text, type, builder, err);
     tl_json json = {.kind = TL_JSON_STRING, .text = text, .raw = text};
-    static const tl_json_rules rules = {TL_TIME_SQL, false, false};
+    static const tl_json_rules rules = {TL_TIME_SQL, false, false, NULL};
     return tl_connect__json_value(&rules, &json, type, builder, err);
 }
 
 static tl_status csv_decode(tl_decoder *decoder, tl_bytes_view record, tl_row_buffer *rows, tl_error *err)
 {
     csv_decoder *d = (csv_decoder *)decoder;
-    if (record.len == 0 || (d->allow_comments && record.data[0] == '#'))
+    bool is_blank = trimmed(record).len == 0;
+    if (is_comment(d, record) || (is_blank && d->allow_comments))
         return TL_OK;
     int32_t n;
     tl_status status = cut(d, record, &n, err);
+    if (status == TL_OK && n > d->type->n_fields && d->ignore_parse_errors)
+        return TL_OK;
     if (status == TL_OK && n != d->type->n_fields && !d->ignore_parse_errors)
         status = tl_error_set(err, TL_E_INVALID, "%d cells, the table has %d columns", n, d->type->n_fields);
     size_t from = 0;
@@ -197,7 +294,8 @@ static tl_status csv_options(csv_decoder *d, const tl_options *options, tl_error
     TL_TRY(tl_connect__bool_option(options, "csv", "disable-quote-character", false, &no_quotes, err));
     if (no_quotes)
         d->quote = 0;
-    d->base.quote = d->quote;
+    d->base.record_end = csv_record_end;
+    d->base.skips_mark = true;
     d->null_literal = tl_connect__option(options, "csv", "null-literal");
     d->array_delimiter = tl_connect__csv_array_delimiter(options);
     TL_TRY(tl_connect__bool_option(options, "csv", "ignore-parse-errors", false, &d->ignore_parse_errors, err));

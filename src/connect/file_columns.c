@@ -107,7 +107,7 @@ static tl_status partition_value(const tl_file_columns *columns, const char *nam
     if (text.len == strlen(columns->default_name) && memcmp(text.data, columns->default_name, text.len) == 0)
         return tl_builder_null(builder);
     tl_json json = {.kind = TL_JSON_STRING, .text = text, .raw = text};
-    tl_json_rules rules = {memchr(text.data, 'T', text.len) != NULL ? TL_TIME_ISO : TL_TIME_SQL, false, false};
+    tl_json_rules rules = {memchr(text.data, 'T', text.len) != NULL ? TL_TIME_ISO : TL_TIME_SQL, false, false, NULL};
     return tl_error_wrap(err, tl_connect__json_value(&rules, &json, field->type, builder, err), "partition column '%s'", field->name);
 }
 

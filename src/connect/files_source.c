@@ -216,21 +216,23 @@ static tl_status read_more(files_source *s, tl_error *err)
     return s->gzip ? read_gzip(s, err) : read_plain(s, err);
 }
 
-/* End of the record that begins at text_pos: a line end outside quotes. Returns its position, or len if there is none yet. */
+/* End of the record that begins at text_pos, or text.len if it is not there yet. */
 static size_t record_end(const files_source *s)
 {
-    const uint8_t *from = s->text.data + s->text_pos, *end = s->text.data + s->text.len;
-    if (s->decoder->quote == 0) {
-        const uint8_t *hit = from == end ? NULL : memchr(from, '\n', (size_t)(end - from));
-        return hit == NULL ? s->text.len : (size_t)(hit - s->text.data);
-    }
-    bool open = false;
-    for (const uint8_t *p = from; p < end; p++) {
-        open ^= *p == s->decoder->quote;
-        if (*p == '\n' && !open)
-            return (size_t)(p - s->text.data);
-    }
-    return s->text.len;
+    tl_bytes_view rest = {s->text.data + s->text_pos, s->text.len - s->text_pos};
+    if (rest.len == 0)
+        return s->text.len;
+    if (s->decoder->record_end != NULL)
+        return s->text_pos + s->decoder->record_end(s->decoder, rest);
+    const uint8_t *hit = memchr(rest.data, '\n', rest.len);
+    return hit == NULL ? s->text.len : (size_t)(hit - s->text.data);
+}
+
+/* Text files of some editors begin with a mark that is not of their first record. */
+static void skip_mark(files_source *s)
+{
+    if (s->record == 0 && s->text_pos == 0 && s->text.len >= 3 && s->decoder->skips_mark && memcmp(s->text.data, "\xef\xbb\xbf", 3) == 0)
+        s->text_pos = 3;
 }
 
 /* The next record of the current file; *more is false at its end. */
@@ -239,6 +241,7 @@ static tl_status next_record(files_source *s, tl_bytes_view *out, bool *more, tl
     size_t end = record_end(s);
     while (end == s->text.len && !s->text_end) {
         TL_TRY(read_more(s, err));
+        skip_mark(s);
         end = record_end(s);
     }
     *more = s->text_pos < s->text.len;
@@ -276,7 +279,7 @@ static tl_status read_rows(files_source *s, int64_t max_rows, bool *ended, tl_er
             return TL_OK;
         }
         s->record++;
-        if (s->record <= s->skip || record.len == 0)
+        if (s->record <= s->skip)
             continue;
         s->rows.record_start = s->rows.n;
         TL_TRY(tl_error_wrap(err, s->decoder->ops->decode(s->decoder, record, &s->rows, err), "record %lld", (long long)s->record));

@@ -1,14 +1,17 @@
 /*
- * JSON values by the rules of Flink's json format. Source: Flink: JsonToRowDataConverters.
- * Where it surprises: whole-number types take numbers with a fraction and cut it; text for a number is parsed; any value
- * becomes text for STRING; a DECIMAL is rounded half up and NULL if it does not fit; BYTES are base64.
+ * JSON values by the rules of Flink's json format. Sources: Flink: JsonToRowDataConverters, JsonParserToRowDataConverters.
+ * Where it surprises: INT and BIGINT take numbers with a fraction and cut it; text for a number is parsed; any value becomes text for STRING,
+ * objects and arrays printed anew; a DECIMAL is rounded half up and NULL if it does not fit; BYTES are base64; a TIME has whole seconds,
+ * whatever its precision. What stands behind the object in its line is not looked at. With ignore-parse-errors a value that cannot be
+ * read is NULL, and a line that is no object is left out.
  */
 #include <stdlib.h>
 #include <strings.h>
 
 #include "base/parse.h"
 #include "connect/connect_private.h"
-#include "types/text.h"
+#include "types/convert.h"
+#include "types/json_print.h"
 
 typedef struct json_decoder {
     tl_decoder base;
@@ -73,18 +76,6 @@ static tl_bytes_view scalar_text(const tl_json *json)
     return json->kind == TL_JSON_STRING || json->kind == TL_JSON_NUMBER ? json->text : json->raw;
 }
 
-static bool to_double(tl_bytes_view text, double *out)
-{
-    char copy[64];
-    if (text.len == 0 || text.len >= sizeof copy)
-        return false;
-    memcpy(copy, text.data, text.len);
-    copy[text.len] = '\0';
-    char *end;
-    *out = strtod(copy, &end);
-    return *end == '\0';
-}
-
 static bool to_int64(tl_bytes_view text, int64_t *out)
 {
     tl_json number = {.kind = TL_JSON_NUMBER, .text = text};
@@ -102,7 +93,8 @@ static tl_status whole_number(const tl_json *json, const tl_type *type, tl_build
     int64_t v;
     if (!to_int64(trimmed(scalar_text(json)), &v)) {
         double d;
-        if (json->kind != TL_JSON_NUMBER || !to_double(json->text, &d) || !(d > -9.3e18 && d < 9.3e18))
+        bool cuts = json->kind == TL_JSON_NUMBER && (type->kind == TL_INT || type->kind == TL_BIGINT);
+        if (!cuts || !tl_convert_parse_double(json->text, false, &d) || !(d > -9.3e18 && d < 9.3e18))
             return bad_value(json, type, err);
         v = (int64_t)d;
     }
@@ -122,43 +114,59 @@ static int base64_digit(uint8_t c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
+/* Whole groups of four digits, the last one filled up with '='; white space between groups is left out. */
 static tl_status base64(const tl_json *json, const tl_type *type, tl_builder *builder, tl_error *err)
 {
-    tl_buf bytes = {0};
+    TL_CLEANUP(tl_buf_deinit) tl_buf bytes = {0};
     uint32_t bits = 0;
-    int n_bits = 0;
-    tl_status status = json->kind == TL_JSON_STRING ? TL_OK : bad_value(json, type, err);
-    for (size_t i = 0; i < json->text.len && status == TL_OK && json->text.data[i] != '='; i++) {
-        int digit = base64_digit(json->text.data[i]);
-        if (digit < 0) {
-            status = bad_value(json, type, err);
-            break;
-        }
-        bits = bits << 6 | (uint32_t)digit;
-        n_bits += 6;
-        if (n_bits >= 8) {
-            n_bits -= 8;
-            if (tl_buf_append_byte(&bytes, (uint8_t)(bits >> n_bits)) != TL_OK)
-                status = tl_nomem(err, "bytes");
-        }
+    int n = 0, filled = 0; /* digits of the group, '=' among them */
+    if (json->kind != TL_JSON_STRING)
+        return bad_value(json, type, err);
+    for (size_t i = 0; i < json->text.len; i++) {
+        uint8_t c = json->text.data[i];
+        int digit = base64_digit(c);
+        if (n == 0 && c <= ' ')
+            continue;
+        filled += c == '=' && n >= 2;
+        if ((digit < 0 || filled > 0) && !(c == '=' && n >= 2))
+            return bad_value(json, type, err);
+        bits = bits << 6 | (uint32_t)(digit < 0 ? 0 : digit);
+        if (++n < 4)
+            continue;
+        const uint8_t three[] = {(uint8_t)(bits >> 16), (uint8_t)(bits >> 8), (uint8_t)bits};
+        if (tl_buf_append(&bytes, three, (size_t)(3 - filled)) != TL_OK)
+            return tl_nomem(err, "bytes");
+        n = 0;
+        bits = 0;
     }
-    if (status == TL_OK)
-        status = tl_builder_bytes(builder, bytes.data, bytes.len);
-    tl_buf_deinit(&bytes);
-    return status;
+    return n == 0 ? tl_builder_bytes(builder, bytes.data, bytes.len) : bad_value(json, type, err);
 }
 
-/* SQL: "2024-01-01 12:00:00[.fff]", local zone with a final Z; ISO: a T between. */
+bool tl_connect__has_form(tl_bytes_view text, const char *pattern, bool fraction)
+{
+    size_t n = strlen(pattern);
+    for (size_t i = 0; i < n; i++)
+        if (i >= text.len || (pattern[i] == 'd' ? text.data[i] < '0' || text.data[i] > '9' : text.data[i] != pattern[i]))
+            return false;
+    if (!fraction || text.len == n)
+        return text.len == n;
+    bool good = text.data[n] == '.' && text.len <= n + 10;
+    for (size_t i = n + 1; i < text.len && good; i++)
+        good = text.data[i] >= '0' && text.data[i] <= '9';
+    return good;
+}
+
+/* SQL: "2024-01-01 12:00:00[.fff]", local zone with a final Z; ISO: a T between, seconds may be missing. */
 static tl_status timestamp(const tl_json_rules *rules, const tl_json *json, const tl_type *type, tl_builder *builder, tl_error *err)
 {
     tl_bytes_view text = scalar_text(json);
-    bool local = type->kind == TL_TIMESTAMP_LTZ;
     bool has_zone = text.len > 0 && text.data[text.len - 1] == 'Z';
     int64_t millis;
     int32_t nanos;
-    uint8_t between = text.len > 10 ? text.data[10] : 0;
-    if (local != has_zone || between != (rules->time == TL_TIME_SQL ? ' ' : 'T') ||
-        !tl_parse_timestamp((tl_bytes_view){text.data, text.len - has_zone}, &millis, &nanos))
+    text.len -= has_zone;
+    bool good = rules->time == TL_TIME_SQL ? tl_connect__has_form(text, "dddd-dd-dd dd:dd:dd", true)
+                                           : tl_connect__has_form(text, "dddd-dd-ddTdd:dd:dd", true) || tl_connect__has_form(text, "dddd-dd-ddTdd:dd", false);
+    if (!good || has_zone != (type->kind == TL_TIMESTAMP_LTZ) || !tl_parse_timestamp(text, &millis, &nanos))
         return bad_value(json, type, err);
     return tl_builder_timestamp(builder, millis, nanos);
 }
@@ -170,7 +178,18 @@ static tl_status decimal(const tl_json *json, const tl_type *type, tl_builder *b
     if (tl_decimal_parse(text, type->precision, type->scale, &v))
         return tl_builder_i128(builder, v);
     double d; /* a number, but too large: NULL */
-    return to_double(text, &d) ? tl_builder_null(builder) : bad_value(json, type, err);
+    return tl_convert_parse_double(text, false, &d) ? tl_builder_null(builder) : bad_value(json, type, err);
+}
+
+/* A text as it is, numbers by their digits; objects and arrays are printed as Jackson prints them. */
+static tl_status text_value(const tl_json_rules *rules, const tl_json *json, tl_builder *builder, tl_error *err)
+{
+    tl_bytes_view text = scalar_text(json);
+    if (json->kind != TL_JSON_OBJECT && json->kind != TL_JSON_ARRAY)
+        return tl_builder_bytes(builder, text.data, text.len);
+    TL_CLEANUP(tl_buf_deinit) tl_buf printed = {0};
+    tl_status status = tl_json_print(&printed, json, rules->arena, err);
+    return status == TL_OK ? tl_builder_bytes(builder, printed.data, printed.len) : status == TL_E_NOMEM ? tl_nomem(err, "text") : status;
 }
 
 static tl_status scalar(const tl_json_rules *rules, const tl_json *json, const tl_type *type, tl_builder *builder, tl_error *err)
@@ -189,22 +208,22 @@ static tl_status scalar(const tl_json_rules *rules, const tl_json *json, const t
     case TL_BIGINT:
         return whole_number(json, type, builder, err);
     case TL_FLOAT:
-        return to_double(trimmed(text), &d) ? tl_builder_f32(builder, (float)d) : bad_value(json, type, err);
+        return tl_convert_parse_double(text, json->kind != TL_JSON_NUMBER, &d) ? tl_builder_f32(builder, (float)d) : bad_value(json, type, err);
     case TL_DOUBLE:
-        return to_double(trimmed(text), &d) ? tl_builder_f64(builder, d) : bad_value(json, type, err);
+        return tl_convert_parse_double(text, false, &d) ? tl_builder_f64(builder, d) : bad_value(json, type, err);
     case TL_DECIMAL:
         return decimal(json, type, builder, err);
     case TL_CHAR:
     case TL_VARCHAR:
-        return tl_builder_bytes(builder, text.data, text.len);
+        return text_value(rules, json, builder, err);
     case TL_BINARY:
     case TL_VARBINARY:
     case TL_BLOB:
         return base64(json, type, builder, err);
     case TL_DATE:
-        return tl_parse_date(text, &v) ? tl_builder_int(builder, v) : bad_value(json, type, err);
+        return tl_connect__has_form(text, "dddd-dd-dd", false) && tl_parse_date(text, &v) ? tl_builder_int(builder, v) : bad_value(json, type, err);
     case TL_TIME:
-        return tl_parse_time(text, &v) ? tl_builder_int(builder, v) : bad_value(json, type, err);
+        return tl_connect__has_form(text, "dd:dd:dd", true) && tl_parse_time(text, &v) ? tl_builder_int(builder, v / 1000 * 1000) : bad_value(json, type, err);
     case TL_TIMESTAMP:
     case TL_TIMESTAMP_LTZ:
         return timestamp(rules, json, type, builder, err);
@@ -247,10 +266,8 @@ static tl_status row_value(const tl_json_rules *rules, const tl_json *json, cons
     return tl_builder_end(builder);
 }
 
-tl_status tl_connect__json_value(const tl_json_rules *rules, const tl_json *json, const tl_type *type, tl_builder *builder, tl_error *err)
+static tl_status any_value(const tl_json_rules *rules, const tl_json *json, const tl_type *type, tl_builder *builder, tl_error *err)
 {
-    if (tl_json_is_null(json))
-        return tl_builder_null(builder);
     switch (type->kind) {
     case TL_ARRAY:
     case TL_VECTOR:
@@ -260,11 +277,21 @@ tl_status tl_connect__json_value(const tl_json_rules *rules, const tl_json *json
         return map_value(rules, json, type, builder, err);
     case TL_ROW:
         return row_value(rules, json, type, builder, err);
-    default: {
-        tl_status status = scalar(rules, json, type, builder, err);
-        return status == TL_E_INVALID && rules->ignore_parse_errors ? tl_builder_null(builder) : status;
+    default:
+        return scalar(rules, json, type, builder, err);
     }
-    }
+}
+
+tl_status tl_connect__json_value(const tl_json_rules *rules, const tl_json *json, const tl_type *type, tl_builder *builder, tl_error *err)
+{
+    if (tl_json_is_null(json))
+        return tl_builder_null(builder);
+    int64_t length = tl_builder_length(builder);
+    tl_status status = any_value(rules, json, type, builder, err);
+    if (status != TL_E_INVALID || !rules->ignore_parse_errors)
+        return status;
+    tl_builder_truncate(builder, length); /* elements of a value that was begun */
+    return tl_builder_null(builder);
 }
 
 /* Members usually come in the order of the columns: look behind the last hit first. */
@@ -300,9 +327,11 @@ tl_status tl_connect__json_row(const tl_json_rules *rules, const tl_json *object
 static tl_status json_decode(tl_decoder *decoder, tl_bytes_view record, tl_row_buffer *rows, tl_error *err)
 {
     json_decoder *d = (json_decoder *)decoder;
+    if (record.len == 0)
+        return TL_OK;
     tl_arena_reset(&d->arena);
     const tl_json *json;
-    tl_status status = tl_json_parse(&d->arena, record, &json, err);
+    tl_status status = tl_json_parse_record(&d->arena, record, &json, err);
     if (status == TL_OK && json->kind != TL_JSON_OBJECT)
         status = tl_error_set(err, TL_E_INVALID, "an object is expected");
     if (status != TL_OK)
@@ -326,7 +355,9 @@ tl_status tl_connect__json_decoder(const tl_connector_spec *spec, tl_decoder **o
     if (d == NULL)
         return tl_nomem(err, "decoder");
     d->base.ops = &ops;
+    d->base.skips_mark = true;
     d->type = spec->row_type;
+    d->rules.arena = &d->arena;
     tl_status status = tl_connect__json_rules(spec->options, "json", &d->rules, err);
     if (status != TL_OK) {
         tl_free(d);

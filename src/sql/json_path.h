@@ -5,7 +5,7 @@
 #ifndef TL_SQL_JSON_PATH_H
 #define TL_SQL_JSON_PATH_H
 
-#include "base/json.h"
+#include "types/json_print.h"
 
 typedef struct tl_json_path tl_json_path;
 
@@ -25,13 +25,5 @@ bool tl_json_path_is_lax(const tl_json_path *path);
 const char *tl_json_path_complaint(const tl_json_path *path); /* why it is no path; NULL if it is one */
 /** Results live in the arena. TL_E_LIMIT: a path that visits too many values. */
 tl_status tl_json_path_find(const tl_json_path *path, const tl_json *root, tl_arena *arena, tl_json_found *out, tl_error *err);
-
-/** The members of an object: of equal names the last value, at the first one's place. */
-tl_status tl_json_members(const tl_json *object, tl_arena *arena, const tl_json ***out, int64_t *n, tl_error *err);
-/** Append as compact JSON; numbers and strings as Jackson prints them. */
-tl_status tl_json_print(tl_buf *buf, const tl_json *node, tl_arena *arena, tl_error *err);
-tl_status tl_json_print_string(tl_buf *buf, tl_bytes_view text);
-/** The digits of a number: integers as they are, others as Java's Double. */
-tl_status tl_json_print_number(tl_buf *buf, tl_bytes_view digits, bool quote_special);
 
 #endif

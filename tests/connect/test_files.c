@@ -435,7 +435,7 @@ static void unknown_options_are_refused(void **state)
     } cases[] = {
         {"connector=nope", "unknown connector 'nope'"},
         {"connector=filesystem;path=/d;format=xml", "unknown format 'xml'"},
-        {"connector=filesystem;path=/d;format=json;json.ignore-errors=true", "no option 'json.ignore-errors'"},
+        {"connector=filesystem;path=/d;format=json;sink.size=1;paths=x", "no option 'paths'"},
         {"connector=filesystem;path=/d;format=json;csv.quote-character='", "no option 'csv.quote-character'"},
         {"connector=filesystem;path=/d;format=json;json.timestamp-format.standard=RFC", "not SQL or ISO-8601"},
     };

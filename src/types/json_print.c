@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sql/json_path.h"
+#include "types/json_print.h"
 #include "types/text.h"
 
 tl_status tl_json_print_string(tl_buf *buf, tl_bytes_view text)
@@ -44,6 +44,48 @@ tl_status tl_json_print_number(tl_buf *buf, tl_bytes_view digits, bool quote_spe
     char text[40];
     const char *quote = quote_special && !isfinite(v) ? "\"" : "";
     return tl_buf_appendf(buf, "%s%.*s%s", quote, (int)tl_text_java_double(v, text), text, quote);
+}
+
+static int by_name_and_place(const void *a, const void *b)
+{
+    const tl_json *x = *(const tl_json *const *)a, *y = *(const tl_json *const *)b;
+    int order = tl_bytes_compare(x->key, y->key);
+    return order != 0 ? order : x->raw.data < y->raw.data ? -1 : x->raw.data > y->raw.data;
+}
+
+static bool same_key(const tl_json *a, const tl_json *b)
+{
+    return a->key.len == b->key.len && memcmp(a->key.data, b->key.data, a->key.len) == 0;
+}
+
+tl_status tl_json_members(const tl_json *object, tl_arena *arena, const tl_json ***out, int64_t *n, tl_error *err)
+{
+    size_t count = (size_t)object->n_children, kept = 0;
+    const tl_json **all = tl_arena_alloc(arena, (count + 1) * sizeof *all), **sorted = tl_arena_alloc(arena, (count + 1) * sizeof *sorted);
+    if (all == NULL || sorted == NULL)
+        return tl_nomem(err, "JSON");
+    for (const tl_json *c = object->child; c != NULL; c = c->next)
+        all[kept++] = c;
+    *out = all;
+    *n = (int64_t)kept;
+    memcpy(sorted, all, kept * sizeof *all);
+    qsort(sorted, kept, sizeof *sorted, by_name_and_place);
+    bool repeated = false;
+    for (size_t i = 1; i < kept && !repeated; i++)
+        repeated = same_key(sorted[i - 1], sorted[i]);
+    if (!repeated)
+        return TL_OK;
+    size_t unique = 0;
+    for (size_t i = 0; i < kept; i++) {
+        const tl_json *const *at = bsearch(&all[i], sorted, kept, sizeof *sorted, by_name_and_place);
+        if (at > sorted && same_key(at[-1], all[i]))
+            continue; /* not the first of its name */
+        while (at + 1 < sorted + kept && same_key(at[1], all[i]))
+            at++;
+        all[unique++] = *at;
+    }
+    *n = (int64_t)unique;
+    return TL_OK;
 }
 
 static tl_status print_object(tl_buf *buf, const tl_json *node, tl_arena *arena, tl_error *err)
