@@ -4,7 +4,8 @@
  * RowTimeRangeBoundedPrecedingFunction, RowTimeRowsBoundedPrecedingFunction, AbstractRowTimeUnboundedPrecedingOver and ProcTime….
  *
  * Late rows: without a lower bound those at or below the watermark; with one those at or below the partition's last time that was
- * computed. Time begins at 0 there: rows before 1970 are late.
+ * computed. Time begins at 0 there: rows before 1970 are late. With a lower bound by range a partition to which nothing has come for one and a
+ * half times the frame is forgotten, last time and all; a look at it that comes too early counts as a time that was computed (cleanup below).
  *
  * Memory: rows that wait and, with a lower bound, rows in the frame; one set of accumulators per partition.
  */
@@ -23,7 +24,8 @@ typedef struct partition {
     framed_row *frame; /* rows that the accumulators hold or LAG looks back at, oldest first, from `first` on */
     int64_t first, n, cap;
     int64_t last; /* time that was computed last; bounded frames by event time only */
-    int64_t count; /* rows so far: ROW_NUMBER */
+    int64_t count; /* rows so far: ROW_NUMBER, and by range both ranks, as Flink's do not see that times are equal */
+    int64_t cleanup; /* when the partition is forgotten unless more comes; 0: not known. Frames by range of event time only */
     tl_accumulator acc[];
 } partition;
 
@@ -93,7 +95,7 @@ static tl_status give(over_op *o, partition *p, tl_rowref row, tl_error *err)
 {
     for (int32_t c = 0; c < o->calls.n; c++) {
         const tl_agg_call *call = &o->calls.calls[c];
-        if (call->kind == TL_AGG_ROW_NUMBER)
+        if (call->kind == TL_AGG_ROW_NUMBER || call->kind == TL_AGG_RANK || call->kind == TL_AGG_DENSE_RANK)
             TL_TRY(tl_builder_int(o->results[c], p->count));
         else if (call->kind == TL_AGG_LAG)
             TL_TRY(append_lag(o, p, call, row, o->results[c]));
@@ -111,18 +113,56 @@ static partition *partition_of(over_op *o, const tl_keys *keys, int64_t i)
 
 /* ---- time ---- */
 
+/* An entry of the heap that is no row, but the time at which a partition may be forgotten. */
+static const tl_rowref cleanup_mark = {UINT32_MAX, UINT32_MAX};
+
+static bool is_cleanup(const tl_time_entry *entry)
+{
+    return entry->row.src == UINT32_MAX;
+}
+
+static tl_status plan_cleanup(over_op *o, partition *p, int64_t time)
+{
+    int64_t offset = -o->over->from;
+    if (!o->bounded || o->by_count || (p->cleanup != 0 && p->cleanup >= time + offset + 1))
+        return TL_OK;
+    p->cleanup = time + (int64_t)((double)offset * 1.5) + 1;
+    return tl_time_heap_push(&o->waiting, p->cleanup, p, cleanup_mark);
+}
+
+static tl_status cleanup(over_op *o, partition *p, int64_t time)
+{
+    if (p->cleanup > time) {
+        p->last = time;
+        return TL_OK;
+    }
+    while (p->n > 0) {
+        p->n--;
+        TL_TRY(tl_ref_list_add(&o->gone, &p->frame[p->first++].row, 1));
+    }
+    tl_acc_deinit(&o->calls, p->acc);
+    memset(p->acc, 0, sizeof *p->acc * (size_t)o->calls.n);
+    p->last = p->count = p->cleanup = 0;
+    return TL_OK;
+}
+
 /* Rows of one time: with a frame by range all of them count for each. */
 static tl_status compute_time(over_op *o, const tl_time_entry *rows, size_t n, tl_error *err)
 {
     for (size_t i = 0; i < n; i++) {
         partition *p = rows[i].owner;
+        if (is_cleanup(&rows[i])) {
+            TL_TRY(cleanup(o, p, rows[i].time));
+            continue;
+        }
         TL_TRY(enter(o, p, rows[i].time, rows[i].row));
         p->last = rows[i].time;
         if (o->by_rows)
             TL_TRY(give(o, p, rows[i].row, err));
     }
     for (size_t i = 0; i < n && !o->by_rows; i++)
-        TL_TRY(give(o, rows[i].owner, rows[i].row, err));
+        if (!is_cleanup(&rows[i]))
+            TL_TRY(give(o, rows[i].owner, rows[i].row, err));
     return TL_OK;
 }
 
@@ -191,6 +231,7 @@ static tl_status add_row(over_op *o, const tl_batch *batch, const tl_keys *keys,
     }
     if (tl_col_is_null(time, i) || is_late(o, p, tl_col_i64(time, i)))
         return tl_ref_list_add(&o->gone, &row, 1);
+    TL_TRY(plan_cleanup(o, p, tl_col_i64(time, i)));
     return tl_time_heap_push(&o->waiting, tl_col_i64(time, i), p, row);
 }
 
@@ -246,7 +287,8 @@ static tl_status compact(over_op *o, tl_error *err)
         return tl_nomem(err, "OVER");
     int64_t n = 0;
     for (size_t i = 0; i < o->waiting.n; i++)
-        refs[n++] = &o->waiting.entries[i].row;
+        if (!is_cleanup(&o->waiting.entries[i]))
+            refs[n++] = &o->waiting.entries[i].row;
     size_t pos = 0;
     void *value;
     while (tl_map_next(&o->partitions, &pos, NULL, &value)) {
@@ -318,10 +360,10 @@ static tl_status unsupported(const tl_over *over, const char *what, tl_error *er
     return tl_error_set(err, TL_E_UNSUPPORTED, "line %d:%d: OVER over a stream: %s", line, position, what);
 }
 
-/* ROW_NUMBER goes row by row whatever the frame; LAG by range: of rows of one time the last one looks back for all. */
+/* ROW_NUMBER goes row by row whatever the frame; LAG, RANK by range: of rows of one time the last one looks back for all. */
 static tl_status check_calls(over_op *o, tl_error *err)
 {
-    int32_t numbers = 0, lags = 0;
+    int32_t numbers = 0, lags = 0, ranks = 0;
     for (int32_t i = 0; i < o->calls.n; i++) {
         const tl_agg_call *call = &o->calls.calls[i];
         if (call->kind == TL_AGG_ROW_NUMBER) {
@@ -330,15 +372,17 @@ static tl_status check_calls(over_op *o, tl_error *err)
             lags++;
             o->kept = TL_MAX(o->kept, call->number);
             o->by_count = true;
+        } else if ((call->kind == TL_AGG_RANK || call->kind == TL_AGG_DENSE_RANK) && !o->by_clock) {
+            ranks++;
         } else if (call->kind > TL_AGG_ROW_NUMBER) {
             return tl_error_set(err, TL_E_UNSUPPORTED, "line %d:%d: %s over a stream is not supported; ROW_NUMBER with a bound on it is", (int)call->line,
                                 (int)call->position, tl_agg_name(call->kind));
         }
     }
-    if ((numbers > 0 && numbers < o->calls.n) || (lags > 0 && o->bounded))
-        return unsupported(o->over, "all aggregates must be computed on the same window: ROW_NUMBER has one of rows, LAG one without bounds", err);
+    if ((numbers > 0 && numbers < o->calls.n) || (lags + ranks > 0 && o->bounded))
+        return unsupported(o->over, "all aggregates must be computed on the same window: ROW_NUMBER has one of rows, LAG and RANK one without bounds", err);
     o->by_rows |= numbers > 0;
-    return numbers + lags > 0 ? TL_OK : tl_acc_check(&o->calls, err);
+    return numbers + lags + ranks > 0 ? TL_OK : tl_acc_check(&o->calls, err);
 }
 
 static tl_status init(over_op *o, const tl_plan *plan, tl_error *err)

@@ -28,7 +28,7 @@ typedef struct key_state {
 
 typedef struct waiting_row {
     int64_t time, arrival;
-    key_state *key; /* NULL: a key with NULL, which has no versions */
+    key_state *key;
     tl_rowref row;
     uint8_t kind;
 } waiting_row;
@@ -112,15 +112,12 @@ static tl_status add_batch(temporal_op *t, int side, const tl_batch *batch, tl_e
     for (int64_t k = 0; k < n; k++) {
         tl_rowref row = {chunk, (uint32_t)k};
         uint8_t kind = tl_batch_kind(batch, sel[k]);
-        bool null_key = tl_stream__null_key(t->plan, batch, columns, sel[k]);
-        key_state *key = null_key ? NULL : tl_partition_of(&t->keys, keys, sel[k], sizeof *key);
-        tl_status status = null_key || key != NULL ? TL_OK : TL_E_NOMEM;
+        key_state *key = tl_partition_of(&t->keys, keys, sel[k], sizeof *key); /* NULL is a key as others, as in Flink */
+        tl_status status = key != NULL ? TL_OK : TL_E_NOMEM;
         if (status == TL_OK && side == 0)
             status = wait_for(t, (waiting_row){tl_col_i64(time, sel[k]), t->arrivals++, key, row, kind});
-        else if (status == TL_OK && key != NULL)
-            status = add_version(t, key, (version){tl_col_i64(time, sel[k]), row, kind == TL_KIND_DELETE});
         else if (status == TL_OK)
-            tl_row_buffer_release(&t->rows[1], row);
+            status = add_version(t, key, (version){tl_col_i64(time, sel[k]), row, kind == TL_KIND_DELETE});
         if (status != TL_OK)
             return tl_nomem(err, "join");
     }
@@ -159,7 +156,7 @@ static int64_t take_due(temporal_op *t, int64_t watermark)
 static tl_status list_pairs(const waiting_row *due, int64_t n, tl_pairs *pairs)
 {
     for (int64_t i = 0; i < n; i++) {
-        int64_t at = due[i].key == NULL ? -1 : version_at(due[i].key, due[i].time);
+        int64_t at = version_at(due[i].key, due[i].time);
         bool found = at >= 0 && !due[i].key->versions[at].deleted;
         TL_TRY(tl_pairs_add(pairs, due[i].row, found ? due[i].key->versions[at].row : TL_NO_ROW));
     }

@@ -109,7 +109,8 @@ static void what_streams_do_not_have_is_named(void **state)
     static const struct {
         const char *query, *part;
     } cases[] = {
-        {"SELECT id, RANK() OVER (ORDER BY ts) FROM click", "RANK over a stream"},
+        {"SELECT id, CAST(PERCENT_RANK() OVER (ORDER BY ts) AS BIGINT) FROM click", "PERCENT_RANK over a stream"},
+        {"SELECT id, RANK() OVER (ORDER BY PROCTIME()) FROM click", "RANK over a stream"},
         {"SELECT id, COUNT(*) OVER (ORDER BY v) FROM click", "ordered by one time attribute"},
         {"SELECT id, COUNT(*) OVER (ORDER BY ts ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM click", "CURRENT ROW"},
         {"SELECT id, v FROM click ORDER BY v", "ORDER BY over a stream needs a LIMIT"},
