@@ -457,10 +457,15 @@ tl_status tl_exec__write(tl_sql_session *session, tl_table *table, tl_reader *ro
     tl_write_options options = {.pool = session->pool, .ignore_previous = overwrite, .real_buckets = true};
     tl_table_writer *writer = NULL;
     tl_commit_messages messages = {0};
-    tl_status status = tl_table_writer_create(table, &options, &writer, err);
+    int64_t full_every = 0;
+    tl_status status = tl_table_full_compaction_every(table, /* checkpoint_ms= */ 0, &full_every, err);
+    if (status == TL_OK)
+        status = tl_table_writer_create(table, &options, &writer, err);
     if (status == TL_OK)
         status = write_rows(writer, rows, tl_table_row_type(table), err);
     tl_reader_free(rows);
+    if (status == TL_OK && full_every > 0)
+        status = tl_table_writer_compact(writer, /* full= */ true, err);
     if (status == TL_OK)
         status = tl_table_writer_prepare(writer, /* wait_compaction= */ true, &messages, err);
     tl_commit_spec spec = {.identifier = TL_COMMIT_BATCH, .watermark = TL_ABSENT, .ignore_empty = !overwrite, .overwrite = overwrite, .overwrite_partition = partition};

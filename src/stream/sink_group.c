@@ -58,25 +58,6 @@ static bool drops_update_before(const tl_table *table)
     return true;
 }
 
-/*
- * When compactions are waited for and forced, as Flink's sink does it (FlinkSink, GlobalFullCompactionSinkWrite): what look-ups
- * make (a changelog, deletion vectors) comes with its commit unless lookup-wait is false; a full-compaction changelog with every full-compaction.delta-commits commits.
- */
-static tl_status compaction_rules(tl_sink_group *g, tl_error *err)
-{
-    const tl_table *table = g->sink->table;
-    const char *producer = tl_table_option(table, "changelog-producer"), *every = tl_table_option(table, "full-compaction.delta-commits");
-    g->wait_compaction = tl_table_lookups_wait(table);
-    if (every != NULL)
-        TL_TRY(tl_error_wrap(err, tl_parse_int(every, 1, INT32_MAX, &g->full_every, err), "option 'full-compaction.delta-commits'"));
-    else if (producer != NULL && strcmp(producer, "full-compaction") == 0)
-        g->full_every = 1;
-    const char *write_only = tl_table_option(table, "write-only");
-    if (write_only != NULL && strcmp(write_only, "true") == 0)
-        g->full_every = 0;
-    return TL_OK;
-}
-
 static tl_status checkpoint_interval(const tl_run *run, int64_t *out_ns, tl_error *err)
 {
     const char *text = tl_sql_session_get(run->session, "execution.checkpointing.interval");
@@ -85,6 +66,17 @@ static tl_status checkpoint_interval(const tl_run *run, int64_t *out_ns, tl_erro
         TL_TRY(tl_error_wrap(err, tl_parse_duration_ms(text, &ms, err), "setting 'execution.checkpointing.interval'"));
     *out_ns = ms * 1000000;
     return TL_OK;
+}
+
+/*
+ * When compactions are waited for and forced, as Flink's sink does it (FlinkSink, GlobalFullCompactionSinkWrite): what look-ups
+ * make (a changelog, deletion vectors) comes with its commit unless lookup-wait is false; a full-compaction changelog with every
+ * full-compaction.delta-commits commits and at the end.
+ */
+static tl_status compaction_rules(tl_sink_group *g, tl_error *err)
+{
+    g->wait_compaction = tl_table_lookups_wait(g->sink->table);
+    return tl_table_full_compaction_every(g->sink->table, g->interval_ns / 1000000, &g->full_every, err);
 }
 
 static tl_status add_pipeline(tl_sink_group *g, const tl_plan *plan, tl_error *err)
@@ -343,9 +335,9 @@ static void count_rows(tl_sink_group *g)
     g->rows_in_told = rows_in;
 }
 
-static tl_status commit_table(tl_sink_group *g, bool wait, tl_error *err)
+static tl_status commit_table(tl_sink_group *g, bool wait, bool end_of_input, tl_error *err)
 {
-    bool full = g->full_every > 0 && (g->identifier + 1) % g->full_every == 0;
+    bool full = g->full_every > 0 && (end_of_input || (g->identifier + 1) % g->full_every == 0);
     tl_buf text = {0};
     tl_job_state state = {.identifier = g->identifier + 1};
     bool wanted = false;
@@ -356,7 +348,7 @@ static tl_status commit_table(tl_sink_group *g, bool wait, tl_error *err)
     if (status == TL_OK && (tl_buf_steal_str(&text, &state.positions) != TL_OK || tl_options_set(&properties, TL_JOB_POSITIONS_PROPERTY, state.positions) != TL_OK))
         status = tl_nomem(err, "positions");
     if (status == TL_OK && full)
-        status = tl_table_writer_compact(g->writer, true, err);
+        status = g->full_every == 1 ? tl_table_writer_compact(g->writer, true, err) : tl_table_writer_compact_all(g->writer, true, err);
     wait |= full || g->wait_compaction;
     if (status == TL_OK)
         status = tl_table_writer_prepare(g->writer, wait, &messages, err);
@@ -386,7 +378,7 @@ static tl_status commit(tl_sink_group *g, bool wait, bool end_of_input, tl_error
 {
     TL_TRY(drain(g, err));
     if (g->writer != NULL)
-        TL_TRY(commit_table(g, wait, err));
+        TL_TRY(commit_table(g, wait, end_of_input, err));
     else if (g->connector != NULL)
         TL_TRY(tl_sink_flush(g->connector, err));
     atomic_fetch_add(&g->run->rows_out, g->rows_pending);

@@ -199,6 +199,11 @@ tl_status tl_commit_messages_move(tl_commit_messages *to, tl_commit_messages *fr
 tl_status tl_table_writer_prepare(tl_table_writer *writer, bool wait_compaction, tl_commit_messages *out, tl_error *err);
 /** Whether what look-ups make (a changelog, deletion vectors) is to come with its commit, which then waits for compactions (lookup-wait). */
 bool tl_table_lookups_wait(const tl_table *table);
+/**
+ * A writer compacts everything with every so many commits, and when its input ends: full-compaction.delta-commits, else what
+ * changelog-producer.compaction-interval is in checkpoints, else 1 for a changelog by full compaction; 0: never. TL_E_INVALID: no such value.
+ */
+tl_status tl_table_full_compaction_every(const tl_table *table, int64_t checkpoint_ms /* 0: a batch */, int64_t *out, tl_error *err);
 
 /* ---- commit ---- */
 

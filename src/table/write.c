@@ -6,6 +6,7 @@
  * others make it stale: sequence numbers may collide and its compactions lose. tl_table_writer_committed() finds that out from
  * the snapshot ids and lets go of the writers; the next rows open new ones.
  */
+#include "base/parse.h"
 #include "table/format_table.h"
 
 typedef struct open_bucket {
@@ -582,6 +583,23 @@ bool tl_table_lookups_wait(const tl_table *table)
 {
     const char *wait = tl_table_option(table, "lookup-wait");
     return table->config->need_lookup && (wait == NULL || strcmp(wait, "false") != 0);
+}
+
+tl_status tl_table_full_compaction_every(const tl_table *table, int64_t checkpoint_ms, int64_t *out, tl_error *err)
+{
+    const char *every = tl_table_option(table, "full-compaction.delta-commits"), *interval = tl_table_option(table, "changelog-producer.compaction-interval");
+    int64_t ms;
+    *out = 0;
+    if (table->config->write_only)
+        return TL_OK;
+    if (every != NULL)
+        return tl_error_wrap(err, tl_parse_int(every, 1, INT32_MAX, out, err), "option 'full-compaction.delta-commits'");
+    *out = table->config->changelog_producer == TL_CHANGELOG_FULL_COMPACTION;
+    if (interval == NULL)
+        return TL_OK;
+    TL_TRY(tl_error_wrap(err, tl_parse_duration_ms(interval, &ms, err), "option 'changelog-producer.compaction-interval'"));
+    *out = checkpoint_ms > 0 ? TL_MAX(ms / checkpoint_ms, 1) : 1;
+    return TL_OK;
 }
 
 tl_status tl_table_writer_prepare(tl_table_writer *w, bool wait_compaction, tl_commit_messages *out, tl_error *err)
