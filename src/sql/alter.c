@@ -236,7 +236,9 @@ static tl_status collect(tl_binder *b, const tl_type *row, const tl_ast *change,
     if (strcmp(what, "ADD") == 0 || strcmp(what, "MODIFY") == 0)
         return elements(b, row, change, what[0] == 'A', list);
     if (strcmp(what, "DROP WATERMARK") == 0) {
-        static const char *const keys[] = {"schema.watermark.rowtime", "schema.watermark.strategy.expr", "schema.watermark.strategy.data-type"};
+        static const char *const keys[] = {
+            TL_WATERMARK_OPTION "rowtime", TL_WATERMARK_OPTION "strategy.expr", TL_WATERMARK_OPTION "strategy.data-type",
+            "schema.watermark.rowtime", "schema.watermark.strategy.expr", "schema.watermark.strategy.data-type"};
         for (size_t i = 0; i < TL_ARRAY_LEN(keys); i++)
             TL_TRY(set_option(b, list, keys[i], NULL));
         return TL_OK;

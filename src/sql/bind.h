@@ -252,6 +252,9 @@ tl_status tl_bind__table_scan(tl_binder *b, const tl_ast *name, const tl_ast *hi
 int32_t tl_bind__stored_computed(const tl_sql_table *table);
 /** Of all its columns the i-th, if it is computed: its expression and name; else NULL (the next stored one). */
 const char *tl_bind__stored_expr(const tl_sql_table *table, int32_t i, const char **name);
+/** A lake table's watermark: its column and expression; false: it has none. */
+#define TL_WATERMARK_OPTION "schema.watermark.0."
+bool tl_bind__stored_watermark(const tl_options *options, const char **column, const char **strategy);
 /** The table alone, for sinks, look-ups and commands. *view: the name is a view (then *out is NULL). */
 tl_status tl_bind__table(tl_binder *b, const tl_ast *name, const tl_options *hints, tl_sql_table **out, tl_sql_object **object);
 /** The same table with a handle of its own: a plan that stands twice in a statement may be run by two threads. */

@@ -97,7 +97,7 @@ static const char *item_name(tl_binder *b, const tl_ast *item, int32_t i)
     const tl_ast *e = item->kid[0];
     if (item->text != NULL)
         return item->text;
-    if (e->kind == AST_NAME)
+    if (e->kind == AST_NAME && tl_ast_last_name(e)[0] != '\1') /* TUMBLE_START(…) stands as a hidden name (bind_group_window.c) */
         return tl_ast_last_name(e);
     return tl_arena_strf(b->arena, "EXPR$%d", (int)i);
 }

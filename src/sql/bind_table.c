@@ -389,7 +389,7 @@ tl_status tl_bind__check_object(tl_binder *b, tl_sql_object *object)
 
 /*
  * Computed columns and watermark of a lake table: the reference's connector keeps them in the options, `schema.I.name`,
- * `schema.I.expr`, `schema.watermark.rowtime`, `schema.watermark.strategy.expr` (Java: CatalogPropertiesUtil of its Flink module).
+ * `schema.I.expr`, `schema.watermark.0.rowtime`, `schema.watermark.0.strategy.expr` (Java: FlinkCatalogPropertiesUtil).
  * I counts all columns, stored ones too; what names no computed column is a stored one, in their order.
  */
 
@@ -440,14 +440,25 @@ static tl_status add_stored_computed(tl_binder *b, const tl_sql_table *table, in
     return tl_bind__project(b, *plan, exprs, names, at, plan);
 }
 
+bool tl_bind__stored_watermark(const tl_options *options, const char **column, const char **strategy)
+{
+    *column = tl_options_get(options, TL_WATERMARK_OPTION "rowtime");
+    *strategy = tl_options_get(options, TL_WATERMARK_OPTION "strategy.expr");
+    if (*column == NULL) { /* as this program wrote them once */
+        *column = tl_options_get(options, "schema.watermark.rowtime");
+        *strategy = tl_options_get(options, "schema.watermark.strategy.expr");
+    }
+    return *column != NULL && *strategy != NULL;
+}
+
 static tl_status add_stored_definitions(tl_binder *b, const tl_sql_table *table, tl_plan **plan)
 {
     const tl_options *options = &tl_table_schema_of(table->table)->options;
     int32_t computed = tl_bind__stored_computed(table);
     if (computed > 0)
         TL_TRY(add_stored_computed(b, table, computed, plan));
-    const char *rowtime = tl_options_get(options, "schema.watermark.rowtime"), *strategy = tl_options_get(options, "schema.watermark.strategy.expr");
-    if (rowtime == NULL || strategy == NULL)
+    const char *rowtime, *strategy;
+    if (!tl_bind__stored_watermark(options, &rowtime, &strategy))
         return TL_OK;
     const tl_ast *column, *watermark;
     const char *quoted = tl_arena_strf(b->arena, "`%s`", rowtime);

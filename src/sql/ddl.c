@@ -177,15 +177,44 @@ static tl_status like_object(tl_binder *b, tl_definition *d, const tl_ast *like,
     return includes(like, "OPTIONS") ? copy_options(b, d, &object->options) : TL_OK;
 }
 
+/* Stored columns and, among them, the computed ones, which are kept as options. */
+static tl_status like_columns(tl_binder *b, tl_definition *d, const tl_ast *like, const tl_sql_table *table)
+{
+    const tl_type *type = table->row_type;
+    int32_t computed = tl_bind__stored_computed(table), stored = 0;
+    for (int32_t i = 0; i < type->n_fields + computed; i++) {
+        const char *name, *text = tl_bind__stored_expr(table, i, &name);
+        tl_sql_column column = {.name = name};
+        if (text != NULL)
+            TL_TRY(tl_error_wrap(b->err, tl_sql__parse_expr(b->arena, text, strlen(text), &column.computed, b->err), "computed column '%s'", name));
+        else if (stored < type->n_fields)
+            column = (tl_sql_column){.name = type->fields[stored].name, .type = type->fields[stored].type, .comment = type->fields[stored].description};
+        else
+            continue;
+        stored += text == NULL;
+        if (text == NULL || includes(like, "GENERATED"))
+            TL_TRY(tl_def__add_column(b, d, column, like));
+    }
+    return TL_OK;
+}
+
+static tl_status like_watermark(tl_binder *b, tl_definition *d, const tl_options *options)
+{
+    const char *column, *strategy;
+    if (!tl_bind__stored_watermark(options, &column, &strategy))
+        return TL_OK;
+    const char *quoted = tl_arena_strf(b->arena, "`%s`", column);
+    BIND_ALLOC(b, quoted);
+    TL_TRY(tl_sql__parse_expr(b->arena, quoted, strlen(quoted), &d->watermark_column, b->err));
+    return tl_error_wrap(b->err, tl_sql__parse_expr(b->arena, strategy, strlen(strategy), &d->watermark, b->err), "watermark of '%s'", column);
+}
+
 static tl_status like_table(tl_binder *b, tl_definition *d, const tl_ast *like, const tl_sql_table *table)
 {
     if (tl_table_is_system(table->table))
         return BIND_ERROR(b, like, "LIKE needs a table, '%s' is a system table", table->name);
     const tl_table_schema *schema = tl_table_schema_of(table->table);
-    for (int32_t i = 0; i < schema->row_type->n_fields; i++) {
-        const tl_field *f = &schema->row_type->fields[i];
-        TL_TRY(tl_def__add_column(b, d, (tl_sql_column){.name = f->name, .type = f->type, .comment = f->description}, like));
-    }
+    TL_TRY(like_columns(b, d, like, table));
     if (includes(like, "CONSTRAINTS")) {
         d->primary_key = (const char **)schema->primary_keys;
         d->n_primary_key = schema->n_primary_keys;
@@ -194,6 +223,8 @@ static tl_status like_table(tl_binder *b, tl_definition *d, const tl_ast *like, 
         d->partition_key = (const char **)schema->partition_keys;
         d->n_partition_key = schema->n_partition_keys;
     }
+    if (includes(like, "WATERMARKS"))
+        TL_TRY(like_watermark(b, d, &schema->options));
     return includes(like, "OPTIONS") ? copy_options(b, d, &schema->options) : TL_OK;
 }
 
@@ -399,9 +430,9 @@ static tl_status set_option(tl_binder *b, tl_options *options, const char *key, 
 
 tl_status tl_sql__watermark_options(tl_binder *b, tl_options *options, const tl_ast *column, const tl_ast *watermark, const tl_type *type)
 {
-    TL_TRY(set_option(b, options, "schema.watermark.rowtime", tl_ast_last_name(column)));
-    TL_TRY(set_option(b, options, "schema.watermark.strategy.expr", source_of(b, watermark)));
-    return set_option(b, options, "schema.watermark.strategy.data-type", tl_bind__type_text(b, type));
+    TL_TRY(set_option(b, options, TL_WATERMARK_OPTION "rowtime", tl_ast_last_name(column)));
+    TL_TRY(set_option(b, options, TL_WATERMARK_OPTION "strategy.expr", source_of(b, watermark)));
+    return set_option(b, options, TL_WATERMARK_OPTION "strategy.data-type", tl_bind__type_text(b, type));
 }
 
 /** Computed columns and watermark as options. */

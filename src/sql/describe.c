@@ -104,7 +104,8 @@ static tl_status describe_table(description *d, const tl_ast *name, const tl_sql
     TL_TRY(tl_bind__table_scan(b, name, NULL, &plan, &scope, NULL));
     d->keys = system ? NULL : (const char *const *)schema->primary_keys;
     d->n_keys = system ? 0 : schema->n_primary_keys;
-    const char *rowtime = system ? NULL : tl_options_get(&schema->options, "schema.watermark.rowtime");
+    const char *rowtime, *strategy;
+    bool has_watermark = !system && tl_bind__stored_watermark(&schema->options, &rowtime, &strategy);
     for (int32_t i = 0; i < plan->type->n_fields; i++) {
         const tl_field *f = &plan->type->fields[i];
         int32_t stored = tl_type_field_index(table->row_type, f->name);
@@ -112,8 +113,8 @@ static tl_status describe_table(description *d, const tl_ast *name, const tl_sql
         const char *text = system ? NULL : tl_bind__stored_expr(table, i, &computed);
         if (text != NULL)
             extras = tl_arena_strf(b->arena, "AS %s", text);
-        if (rowtime != NULL && strcmp(rowtime, f->name) == 0)
-            watermark = tl_options_get(&schema->options, "schema.watermark.strategy.expr");
+        if (has_watermark && strcmp(rowtime, f->name) == 0)
+            watermark = strategy;
         TL_TRY(describe_column(d, f->name, f->type, plan->time_attr[i], extras, watermark, stored >= 0 ? table->row_type->fields[stored].description : NULL));
     }
     return TL_OK;
@@ -337,8 +338,8 @@ static tl_status create_table_text(const tl_sql_table *t, tl_buf *buf)
         TL_TRY(append_type(buf, f->type));
         TL_TRY(append_comment(buf, f->description));
     }
-    const char *rowtime = tl_options_get(&s->options, "schema.watermark.rowtime"), *strategy = tl_options_get(&s->options, "schema.watermark.strategy.expr");
-    if (rowtime != NULL && strategy != NULL)
+    const char *rowtime, *strategy;
+    if (tl_bind__stored_watermark(&s->options, &rowtime, &strategy))
         TL_TRY(tl_buf_appendf(buf, ",\n  WATERMARK FOR `%s` AS %s", rowtime, strategy));
     return append_tail(buf, (const char *const *)s->primary_keys, s->n_primary_keys, (const char *const *)s->partition_keys, s->n_partition_keys, s->comment, &s->options);
 }

@@ -185,16 +185,29 @@ tl_status tl_sql__update(tl_binder *b, const tl_ast *ast)
     return run_rows(b, table, rows, TL_KIND_UPDATE_AFTER);
 }
 
+/* Source: Java: PrimaryKeyTableUtils.validatePKUpsertDeletable. */
+static tl_status check_takes_deletes(tl_binder *b, const tl_ast *ast, const tl_sql_table *table)
+{
+    const char *engine = merge_engine(table);
+    const char *group = tl_table_option(table->table, "partial-update.remove-record-on-sequence-group");
+    bool partial = strcmp(engine, "partial-update") == 0, sums = strcmp(engine, "aggregation") == 0;
+    const char *removes = tl_table_option(table->table, sums ? "aggregation.remove-record-on-delete" : "partial-update.remove-record-on-delete");
+    if (strcmp(engine, "deduplicate") == 0 || ((partial || sums) && removes != NULL && strcmp(removes, "true") == 0) || (partial && group != NULL))
+        return TL_OK;
+    if (!partial && !sums)
+        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, ast, "Merge engine %s can not support batch delete.", engine);
+    return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, ast, "Merge engine %s can not support batch delete by default: set '%s' = 'true'%s", engine,
+                        sums ? "aggregation.remove-record-on-delete" : "partial-update.remove-record-on-delete",
+                        sums ? "" : ", or with sequence groups 'partial-update.remove-record-on-sequence-group'");
+}
+
 tl_status tl_sql__delete(tl_binder *b, const tl_ast *ast)
 {
     tl_sql_table *table;
     TL_TRY(target(b, ast, "DELETE", &table));
     if (table->n_primary_key == 0)
         return delete_append(b, ast, table);
-    const char *engine = merge_engine(table);
-    const char *removes = tl_table_option(table->table, strcmp(engine, "aggregation") == 0 ? "aggregation.remove-record-on-delete" : "partial-update.remove-record-on-delete");
-    if (strcmp(engine, "deduplicate") != 0 && (removes == NULL || strcmp(removes, "true") != 0))
-        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, ast, "Merge engine %s can not support batch delete.", engine);
+    TL_TRY(check_takes_deletes(b, ast, table));
     tl_plan *rows;
     TL_TRY(matching_rows(b, ast, ast->kid[2], &rows));
     if (rows->type->n_fields != table->row_type->n_fields) /* computed columns are not written */
