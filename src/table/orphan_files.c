@@ -1,4 +1,5 @@
 /* Files of a table that may be orphans: all that are old enough, where files that something refers to may lie. */
+#include "table/format_table.h"
 #include "table/orphans.h"
 
 #define DEPTH_MAX 32 /* of partition folders */
@@ -66,19 +67,25 @@ tl_status tl_search__metadata(tl_search *s, const tl_paths *paths, tl_error *err
     return TL_OK;
 }
 
+#define UUID_CHARS 36
+
+static bool is_uuid(const char *at)
+{
+    static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+    _Static_assert(sizeof form - 1 == UUID_CHARS, "a UUID");
+    size_t k = 0;
+    while (k < UUID_CHARS && (form[k] == '-' ? at[k] == '-' : at[k] != '\0' && strchr("0123456789abcdef", at[k]) != NULL))
+        k++;
+    return k == UUID_CHARS;
+}
+
 /* PREFIX and a UUID in front, as writers of this table name files. */
 static bool is_own_name(const tl_search *s, const char *name)
 {
-    static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx-";
     const char *const prefixes[] = {s->table->config->data_prefix, s->table->config->changelog_prefix};
     for (size_t i = 0; i < TL_ARRAY_LEN(prefixes); i++) {
-        size_t k = 0, prefix = strlen(prefixes[i]);
-        if (strncmp(name, prefixes[i], prefix) != 0)
-            continue;
-        const char *at = name + prefix;
-        while (k < sizeof form - 1 && (form[k] == '-' ? at[k] == '-' : at[k] != '\0' && strchr("0123456789abcdef", at[k]) != NULL))
-            k++;
-        if (k == sizeof form - 1)
+        size_t prefix = strlen(prefixes[i]);
+        if (strncmp(name, prefixes[i], prefix) == 0 && is_uuid(name + prefix) && name[prefix + UUID_CHARS] == '-')
             return true;
     }
     return false;
@@ -126,4 +133,54 @@ static tl_status walk(tl_search *s, const char *dir, tl_search_area area, bool i
 tl_status tl_search__folder(tl_search *s, const char *dir, tl_search_area area, tl_error *err)
 {
     return walk(s, dir, area, /* in_bucket= */ false, 0, err);
+}
+
+/* ---- format tables ---- */
+
+/* The reference's writers: `_temporary/.tmp.UUID` beside the file to be (RenamingTwoPhaseOutputStream). */
+#define TEMPORARY_FOLDER "_temporary"
+#define TEMPORARY_PREFIX ".tmp."
+
+static bool is_unfinished(const tl_search *s, const char *name, bool in_temporary)
+{
+    if (in_temporary)
+        return strncmp(name, TEMPORARY_PREFIX, strlen(TEMPORARY_PREFIX)) == 0 && is_uuid(name + strlen(TEMPORARY_PREFIX));
+    return name[0] == '.' && is_own_name(s, name + 1);
+}
+
+static tl_status walk_unfinished(tl_search *s, const char *dir, bool in_temporary, int depth, tl_error *err);
+
+static tl_status visit_unfinished(tl_search *s, const char *dir, const tl_dir_entry *entry, bool in_temporary, int depth, tl_error *err)
+{
+    if (!entry->stat.is_dir)
+        return is_unfinished(s, entry->name, in_temporary) ? add_candidate(s, dir, entry, err) : TL_OK;
+    bool temporary = strcmp(entry->name, TEMPORARY_FOLDER) == 0, own = depth == 0 && strcmp(entry->name, TL_FOLDER_OWN) == 0;
+    if (in_temporary || own || (tl_format_table__hidden(entry->name) && !temporary))
+        return TL_OK;
+    TL_CLEANUP(tl_freep) char *child = tl_path_join(dir, entry->name);
+    return child == NULL ? tl_nomem(err, "path") : walk_unfinished(s, child, temporary, depth + 1, err);
+}
+
+static tl_status walk_unfinished(tl_search *s, const char *dir, bool in_temporary, int depth, tl_error *err)
+{
+    tl_dir_entry *entries = NULL;
+    size_t n = 0;
+    if (depth > DEPTH_MAX)
+        return TL_OK;
+    tl_status status = tl_fs_list(s->fs, dir, &entries, &n, err);
+    if (status == TL_E_NOT_FOUND)
+        return TL_OK;
+    for (size_t i = 0; status == TL_OK && i < n; i++)
+        status = visit_unfinished(s, dir, &entries[i], in_temporary, depth, err);
+    tl_dir_free(entries, n);
+    return status;
+}
+
+tl_status tl_search__unfinished(tl_search *s, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) char *schemas = tl_path_join(s->path, TL_FOLDER_OWN);
+    if (schemas == NULL)
+        return tl_nomem(err, "path");
+    TL_TRY(list_folder(s, schemas, PLACE_TEMPORARY, err));
+    return walk_unfinished(s, s->path, /* in_temporary= */ false, 0, err);
 }

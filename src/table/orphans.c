@@ -5,6 +5,8 @@
  * A live file is never touched: candidates are listed first, only those older than the caller says (a writer may be about to commit
  * younger ones), and only then is read what is in use: every file that any manifest of any snapshot, tag or long-lived changelog of
  * any branch mentions, be it added or deleted. If some of that cannot be read, nothing is known to be unused and nothing is found.
+ *
+ * A format table knows of no file; there only hidden files that are named as writers name unfinished ones are orphans.
  */
 #include "table/orphans.h"
 
@@ -75,21 +77,29 @@ void tl_search__deinit(tl_search *s)
     tl_orphans_free(s->items, s->n);
 }
 
+/* Everything that a snapshot, tag or changelog does not name. */
+static tl_status find_unused(tl_search *s, tl_error *err)
+{
+    tl_names branches = {0};
+    tl_status status = tl_search__branches(s, &branches, err);
+    if (status == TL_OK)
+        status = tl_search__each_branch(s, &branches, tl_search__metadata, err);
+    if (status == TL_OK)
+        status = tl_search__folder(s, s->path, TL_SEARCH_TABLE, err);
+    if (status == TL_OK)
+        status = tl_search__outside(s, &branches, err);
+    if (status == TL_OK)
+        status = tl_error_wrap(err, tl_search__each_branch(s, &branches, tl_search__uses, err), "what is in use cannot be told, so nothing is an orphan");
+    tl_names_deinit(&branches);
+    return status;
+}
+
 tl_status tl_table_find_orphans(tl_table *table, int64_t older_than_ms, tl_orphan **out, size_t *n, tl_error *err)
 {
-    TL_TRY(tl_table__require_data(table, "look for its orphans", err));
+    if (table->folder == NULL || table->system != NULL)
+        TL_TRY(tl_table__require_data(table, "look for its orphans", err));
     tl_search s = {.fs = table->fs, .path = table->path, .table = table, .older_than_ms = tl_clock_now_ms(tl_clock_system()) - older_than_ms};
-    tl_names branches = {0};
-    tl_status status = tl_search__branches(&s, &branches, err);
-    if (status == TL_OK)
-        status = tl_search__each_branch(&s, &branches, tl_search__metadata, err);
-    if (status == TL_OK)
-        status = tl_search__folder(&s, table->path, TL_SEARCH_TABLE, err);
-    if (status == TL_OK)
-        status = tl_search__outside(&s, &branches, err);
-    if (status == TL_OK)
-        status = tl_error_wrap(err, tl_search__each_branch(&s, &branches, tl_search__uses, err), "what is in use cannot be told, so nothing is an orphan");
-    tl_names_deinit(&branches);
+    tl_status status = table->folder != NULL ? tl_search__unfinished(&s, err) : find_unused(&s, err);
     if (status == TL_OK) {
         keep_orphans(&s);
         *out = TL_STEAL(s.items);

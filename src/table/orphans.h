@@ -30,6 +30,8 @@ typedef enum tl_search_area {
 
 /** Candidates below a folder, which may be gone. */
 tl_status tl_search__folder(tl_search *s, const char *dir, tl_search_area area, tl_error *err);
+/** Candidates of a format table: what its writers, ours and the reference's, left under the hidden names of files that are not finished. */
+tl_status tl_search__unfinished(tl_search *s, tl_error *err);
 /** Names of branches besides the main one. What is left of dropped ones (branch.c) is all candidates. */
 tl_status tl_search__branches(tl_search *s, tl_names *out, tl_error *err);
 /** `visit` with the main branch and each of `branches`. */
