@@ -7,9 +7,6 @@
  *   maxwell-json   {"data":{…},"old":{…},"type":"insert|update|delete"}: likewise
  *   ogg-json       {"before":{…},"after":{…},"op_type":"I|U|D"}
  */
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-
 #include "connect/connect_private.h"
 
 typedef struct change_decoder change_decoder;
@@ -122,21 +119,14 @@ static bool is_included(pcre2_code *pattern, const tl_json *name)
 {
     if (pattern == NULL)
         return true;
-    pcre2_match_data *data = name == NULL || name->kind != TL_JSON_STRING ? NULL : pcre2_match_data_create(1, NULL);
-    bool matches = data != NULL && pcre2_match(pattern, name->text.data, name->text.len, 0, 0, data, NULL) >= 0;
-    pcre2_match_data_free(data);
-    return matches;
+    return name != NULL && name->kind == TL_JSON_STRING && tl_connect__matches(pattern, name->text);
 }
 
 static tl_status include_option(const tl_options *options, const char *format, const char *key, pcre2_code **out, tl_error *err)
 {
-    const char *text = tl_connect__option(options, format, key);
-    if (text == NULL)
-        return TL_OK;
-    int code;
-    PCRE2_SIZE at;
-    *out = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_ANCHORED | PCRE2_ENDANCHORED, &code, &at, NULL);
-    return *out != NULL ? TL_OK : tl_error_set(err, TL_E_INVALID, "option '%s.%s' is '%s', which is no regular expression (byte %zu)", format, key, text, (size_t)at);
+    char name[128];
+    snprintf(name, sizeof name, "%s.%s", format, key);
+    return tl_connect__pattern(options, name, out, err);
 }
 
 static tl_status canal_event(change_decoder *d, const tl_json *event, tl_row_buffer *rows, tl_error *err)

@@ -2,6 +2,9 @@
 #ifndef TL_CONNECT_PRIVATE_H
 #define TL_CONNECT_PRIVATE_H
 
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
 #include "base/json.h"
 #include "connect/connect.h"
 #include "types/builder.h"
@@ -129,6 +132,10 @@ const char *tl_connect__default_partition(const tl_options *options);
 /** PREFIX + key; NULL if unset. */
 const char *tl_connect__option(const tl_options *options, const char *prefix, const char *key);
 tl_status tl_connect__bool_option(const tl_options *options, const char *prefix, const char *key, bool fallback, bool *out, tl_error *err);
+
+/** An option that is a regular expression for whole texts. *out stays NULL if it is unset; pcre2_code_free(). */
+tl_status tl_connect__pattern(const tl_options *options, const char *key, pcre2_code **out, tl_error *err);
+bool tl_connect__matches(const pcre2_code *pattern, tl_bytes_view text);
 
 /* ---- connectors ---- */
 

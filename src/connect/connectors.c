@@ -61,6 +61,25 @@ tl_status tl_connect__format(const tl_connector_spec *spec, const tl_format_def 
     return unknown("format", name, "json, csv, raw, debezium-json, canal-json, maxwell-json, ogg-json", err);
 }
 
+tl_status tl_connect__pattern(const tl_options *options, const char *key, pcre2_code **out, tl_error *err)
+{
+    const char *text = tl_options_get(options, key);
+    if (text == NULL)
+        return TL_OK;
+    int code;
+    PCRE2_SIZE at;
+    *out = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_ANCHORED | PCRE2_ENDANCHORED, &code, &at, NULL);
+    return *out != NULL ? TL_OK : tl_error_set(err, TL_E_INVALID, "option '%s' is '%s', which is no regular expression (byte %zu)", key, text, (size_t)at);
+}
+
+bool tl_connect__matches(const pcre2_code *pattern, tl_bytes_view text)
+{
+    pcre2_match_data *data = pcre2_match_data_create(1, NULL);
+    bool matches = data != NULL && pcre2_match(pattern, text.data, text.len, 0, 0, data, NULL) >= 0;
+    pcre2_match_data_free(data);
+    return matches;
+}
+
 static bool is_known(const char *const *known, const char *key)
 {
     for (; *known != NULL; known++) {

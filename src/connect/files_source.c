@@ -1,7 +1,7 @@
 /*
  * Source 'filesystem': the files of a path (one file, or a folder with its subfolders), read in order of their names, each to
  * its end. With source.monitor-interval new files are looked for until the job ends. Names that begin with '.' or '_' are
- * hidden; files ending in .gz are decompressed.
+ * hidden; files ending in .gz are decompressed. With source.path.regex-pattern only files whose whole path matches are read.
  *
  * Position: {"done":["a.json",…],"file":"b.json","record":17}: names relative to the path, records read of the current one. A file
  * counts as complete when it is found, as in Flink: files that grow must be renamed into place.
@@ -20,6 +20,7 @@ typedef struct files_source {
     tl_fs *fs;
     char *path;
     bool is_dir;
+    pcre2_code *pattern; /* whole paths that are read; NULL: all */
     tl_decoder *decoder;
     tl_row_buffer rows; /* of columns.record_type */
     tl_file_columns columns;
@@ -78,6 +79,11 @@ static tl_status enqueue(files_source *s, const char *name, tl_error *err)
     return TL_OK;
 }
 
+static bool is_wanted(const files_source *s, const char *path)
+{
+    return s->pattern == NULL || tl_connect__matches(s->pattern, (tl_bytes_view){(const uint8_t *)path, strlen(path)});
+}
+
 static tl_status look(files_source *s, const char *dir, const char *prefix, int depth, tl_error *err)
 {
     if (depth > DEPTH_MAX)
@@ -95,7 +101,7 @@ static tl_status look(files_source *s, const char *dir, const char *prefix, int 
             status = tl_nomem(err, "file names");
         else if (entries[i].stat.is_dir)
             status = look(s, path, name, depth + 1, err);
-        else
+        else if (is_wanted(s, path))
             status = enqueue(s, name, err);
     }
     tl_dir_free(entries, n);
@@ -112,7 +118,7 @@ static tl_status find_files(files_source *s, tl_error *err)
     TL_TRY(status);
     s->is_dir = stat.is_dir;
     if (!stat.is_dir)
-        return enqueue(s, tl_path_base(s->path), err);
+        return is_wanted(s, s->path) ? enqueue(s, tl_path_base(s->path), err) : TL_OK;
     TL_TRY(look(s, s->path, "", 0, err));
     if (s->n_queue > s->next_queue)
         qsort(s->queue + s->next_queue, s->n_queue - s->next_queue, sizeof *s->queue, compare_names);
@@ -369,6 +375,7 @@ static void files_free(tl_source *source)
     tl_connect__rows_deinit(&s->rows);
     tl_connect__file_columns_deinit(&s->columns);
     tl_buf_deinit(&s->text);
+    pcre2_code_free(s->pattern);
     tl_free(s->compressed);
     tl_free(s->last_name);
     tl_free(s->path);
@@ -456,6 +463,7 @@ static tl_status init(files_source *s, const tl_connector_spec *spec, const char
     if (s->path == NULL)
         return tl_nomem(err, "path");
     TL_TRY(monitor_interval(spec->options, &s->monitor_ms, err));
+    TL_TRY(tl_connect__pattern(spec->options, "source.path.regex-pattern", &s->pattern, err));
     const tl_format_def *format;
     TL_TRY(tl_connect__format(spec, &format, err));
     TL_TRY(tl_connect__file_columns_init(&s->columns, spec, err));

@@ -1,6 +1,8 @@
 /*
  * INSERT and CREATE TABLE AS: the query's columns to the table's, cast as Flink does implicitly, the missing ones NULL.
  */
+#include <strings.h>
+
 #include "sql/bind.h"
 
 static tl_status mismatch(tl_binder *b, const tl_ast *ast, const tl_sql_table *table, const char *cause, const tl_type *query)
@@ -100,11 +102,37 @@ static tl_status find_targets(tl_binder *b, const tl_ast *ast, const tl_sql_tabl
     return TL_OK;
 }
 
+/* 'table.exec.sink.not-null-enforcer' = 'DROP': rows without a value of a NOT NULL column are left out; else they fail the job. */
+static tl_status enforce_not_null(tl_binder *b, const tl_ast *ast, const tl_sql_table *table, const targets *t, tl_plan **query)
+{
+    const char *how = tl_sql_session_get(b->session, "table.exec.sink.not-null-enforcer");
+    if (how == NULL || strcasecmp(how, "ERROR") == 0)
+        return TL_OK;
+    if (strcasecmp(how, "DROP") != 0)
+        return BIND_ERROR(b, ast, "setting 'table.exec.sink.not-null-enforcer' is '%s', not ERROR or DROP", how);
+    tl_expr **conditions = tl_arena_alloc(b->arena, (size_t)(t->n + 1) * sizeof *conditions), *all;
+    BIND_ALLOC(b, conditions);
+    int32_t n = 0;
+    for (int32_t k = 0; k < t->n && k < (*query)->type->n_fields; k++) {
+        const tl_type *from = (*query)->type->fields[k].type;
+        tl_expr *column;
+        if (!from->nullable || table->row_type->fields[t->columns[k]].type->nullable)
+            continue;
+        TL_TRY(tl_bind__column(b, k, from, ast, &column));
+        TL_TRY(tl_bind__function(b, "IS NOT NULL", &column, 1, ast, &conditions[n++]));
+    }
+    if (n == 0)
+        return TL_OK;
+    TL_TRY(tl_plan__conjunction(b, conditions, n, &all));
+    return tl_bind__filter(b, *query, all, query);
+}
+
 static tl_status sink_node(tl_binder *b, const tl_ast *ast, const tl_sql_table *table, const targets *t, tl_plan *query, tl_plan **out)
 {
     int32_t n = table->row_type->n_fields;
     if (query->type->n_fields != t->n)
         return mismatch(b, ast, table, "Different number of columns.", query->type);
+    TL_TRY(enforce_not_null(b, ast, table, t, &query));
     tl_expr **exprs = tl_arena_alloc(b->arena, (size_t)(n + 1) * sizeof *exprs);
     const char **names = tl_arena_alloc(b->arena, (size_t)(n + 1) * sizeof *names);
     BIND_ALLOC(b, exprs);

@@ -177,6 +177,9 @@ static void folders_are_read_by_name_without_hidden_files(void **state)
     put("/f/empty.json", "");
     assert_rows("ROW<i INT>", "connector=filesystem;path=/f;format=json",
                 "{\"_kind\":\"+I\",\"i\":1}\n{\"_kind\":\"+I\",\"i\":2}\n{\"_kind\":\"+I\",\"i\":3}\n{\"_kind\":\"+I\",\"i\":4}\n");
+    assert_rows("ROW<i INT>", "connector=filesystem;path=/f;format=json;source.path.regex-pattern=/f/(a|sub/.*)\\.json",
+                "{\"_kind\":\"+I\",\"i\":1}\n{\"_kind\":\"+I\",\"i\":4}\n");
+    assert_rows("ROW<i INT>", "connector=filesystem;path=/f/a.json;format=json;source.path.regex-pattern=.*b.json", "");
 }
 
 static void gzip_files_are_decompressed(void **state)
@@ -438,6 +441,7 @@ static void unknown_options_are_refused(void **state)
         {"connector=filesystem;path=/d;format=json;sink.size=1;paths=x", "no option 'paths'"},
         {"connector=filesystem;path=/d;format=json;csv.quote-character='", "no option 'csv.quote-character'"},
         {"connector=filesystem;path=/d;format=json;json.timestamp-format.standard=RFC", "not SQL or ISO-8601"},
+        {"connector=filesystem;path=/d;format=canal-json;canal-json.table.include=(", "is '(', which is no regular expression"},
     };
     const tl_type *type = type_of("ROW<i INT>");
     for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
