@@ -363,8 +363,7 @@ static tl_status take_spec(bucket_reader *r, const tl_bucket_read_spec *spec, tl
     r->with_kinds = spec->with_kinds || spec->keep_deletes;
     r->with_seq = spec->with_seq;
     r->batch_rows = spec->batch_rows;
-    if (!config->data_evolution) /* there a row is put together from several files */
-        r->map_filter = tl_map_filter_ref(spec->map_filter);
+    r->map_filter = tl_map_filter_ref(spec->map_filter);
     if (spec->follow_blobs && !config->blob_as_descriptor)
         TL_TRY(tl_lsm__blobs_check_filter(config, spec->predicate, err));
     if (spec->predicate != NULL)

@@ -400,7 +400,21 @@ static tl_status zip_next(tl_reader *reader, tl_batch **out, tl_error *err)
 
 static const tl_reader_ops zip_ops = {zip_next, zip_free};
 
-/* A group of files as one reader. */
+/* Whether the scan reads the maps whose values its map filter speaks of: a file that gives all its columns then gives these, too. */
+static bool reads_maps(const tl_lsm__scan *scan)
+{
+    const tl_map_filter *maps = scan->map_filter;
+    for (int32_t v = 0; maps != NULL && v < maps->n_values; v++) {
+        bool read = false;
+        for (int32_t i = 0; i < scan->n_columns; i++)
+            read |= scan->columns[i] == maps->values[v].column;
+        if (!read)
+            return false;
+    }
+    return true;
+}
+
+/* A group of files as one reader. Where several files give the columns none of their indexes is asked: another one may have newer values. */
 static tl_status open_group(tl_lsm__scan *scan, tl_data_file *const *files, size_t n, bool filters, tl_reader **out, tl_error *err)
 {
     const tl_predicate *pred = filters ? scan->pred : NULL;
@@ -415,7 +429,7 @@ static tl_status open_group(tl_lsm__scan *scan, tl_data_file *const *files, size
     z->scan = tl_lsm__scan_ref(scan);
     z->filters = filters;
     TL_TRY(plan_parts(z, files, n, err));
-    if (z->n_parts == 1 && !z->parts[0].is_side)
+    if (z->n_parts == 1 && !z->parts[0].is_side && reads_maps(scan))
         return tl_lsm__file_open(scan, z->parts[0].files.items[0], pred, out, err);
     for (int32_t i = 0; i < z->n_parts; i++)
         TL_TRY(open_part(z, &z->parts[i], err));
