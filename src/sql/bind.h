@@ -262,6 +262,8 @@ tl_status tl_bind__table_again(tl_binder *b, const tl_sql_table *table, bool sca
 /** Whether computed columns and the watermark of a session's table can be bound: what CREATE TABLE refuses. */
 tl_status tl_bind__check_object(tl_binder *b, tl_sql_object *object);
 tl_status tl_bind__hints(tl_binder *b, const tl_ast *hints, const char *name, tl_options **out);
+/** Options of a table that is read or written: of settings 'paimon.CATALOG.DATABASE.TABLE.KEY' and, above them, of its hints. NULL: none. */
+tl_status tl_bind__table_options(tl_binder *b, const tl_ast *name, const tl_ast *hints, tl_options **out);
 /** What the hint STATE_TTL of the SELECT says of a table of its FROM, as plans keep it (0: nothing). */
 tl_status tl_bind__state_ttl(tl_binder *b, const tl_ast *table, int64_t *out);
 /** An error if STATE_TTL names what does not stand in FROM. */

@@ -451,7 +451,7 @@ static tl_status bind_dimension(tl_binder *b, const tl_ast *ast, tl_sql_table **
 {
     tl_options *options;
     tl_sql_object *object;
-    TL_TRY(tl_bind__hints(b, ast->kid[1], "OPTIONS", &options));
+    TL_TRY(tl_bind__table_options(b, ast->kid[0], ast->kid[1], &options));
     TL_TRY(tl_bind__table(b, ast->kid[0], options, table, &object));
     if (*table == NULL)
         return BIND_ERROR(b, ast, "Temporal table join does not support views as the right side of a processing-time join");

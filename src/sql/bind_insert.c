@@ -177,7 +177,7 @@ tl_status tl_bind__insert(tl_binder *b, const tl_ast *ast, tl_plan **out)
     tl_options *options;
     tl_sql_table *table;
     tl_sql_object *object;
-    TL_TRY(tl_bind__hints(b, ast->kid[1], "OPTIONS", &options));
+    TL_TRY(tl_bind__table_options(b, ast->kid[0], ast->kid[1], &options));
     TL_TRY(tl_bind__table(b, ast->kid[0], options, &table, &object));
     if (table == NULL)
         return BIND_ERROR(b, ast->kid[0], "'%s' is a view: nothing can be inserted", tl_ast_last_name(ast->kid[0]));

@@ -297,6 +297,51 @@ tl_status tl_bind__table_again(tl_binder *b, const tl_sql_table *table, bool sca
     return status;
 }
 
+/* `paimon.CATALOG.DATABASE.TABLE.KEY`, where each name may be '*': KEY if it is about the table, NULL if not. */
+static const char *setting_of_table(const char *setting, const tl_sql_path *path)
+{
+    const char *names[] = {path->catalog, path->db, path->name};
+    if (strncmp(setting, "paimon.", 7) != 0)
+        return NULL;
+    setting += 7;
+    for (size_t i = 0; i < TL_ARRAY_LEN(names); i++) {
+        size_t n = strcspn(names[i], i == 2 ? "$" : ""); /* without the name of a system table */
+        n = n == 0 ? strlen(names[i]) : n;
+        bool any = setting[0] == '*' && setting[1] == '.';
+        if (!any && (strncmp(setting, names[i], n) != 0 || setting[n] != '.'))
+            return NULL;
+        setting += any ? 2 : n + 1;
+    }
+    return setting;
+}
+
+/* Source: Java: AbstractFlinkTableFactory.getDynamicConfigOptions. */
+tl_status tl_bind__table_options(tl_binder *b, const tl_ast *name, const tl_ast *hints, tl_options **out)
+{
+    tl_sql_path path;
+    tl_options *options = NULL, *hinted;
+    const tl_options *settings = &b->session->settings;
+    TL_TRY(tl_bind__hints(b, hints, "OPTIONS", &hinted));
+    TL_TRY(tl_bind__path(b, name, &path));
+    *out = hinted;
+    if (tl_sql__object(b->session, &path) != NULL)
+        return TL_OK; /* no table of a lake */
+    for (size_t i = 0; i < settings->count; i++) {
+        const char *key = setting_of_table(settings->keys[i], &path);
+        if (key == NULL)
+            continue;
+        if (options == NULL)
+            TL_TRY(tl_sql__new_options(b->stmt, &options, b->err));
+        if (tl_options_set(options, key, settings->values[i]) != TL_OK)
+            return tl_nomem(b->err, "options");
+    }
+    for (size_t i = 0; options != NULL && hinted != NULL && i < hinted->count; i++)
+        if (tl_options_set(options, hinted->keys[i], hinted->values[i]) != TL_OK)
+            return tl_nomem(b->err, "options");
+    *out = options != NULL ? options : hinted;
+    return TL_OK;
+}
+
 /* ---- scans ---- */
 
 static tl_status plain_scan(tl_binder *b, const tl_sql_table *table, tl_plan **out)
@@ -507,7 +552,7 @@ tl_status tl_bind__table_scan(tl_binder *b, const tl_ast *name, const tl_ast *hi
     tl_sql_table *table;
     tl_sql_object *object;
     tl_options *options;
-    TL_TRY(tl_bind__hints(b, hints, "OPTIONS", &options));
+    TL_TRY(tl_bind__table_options(b, name, hints, &options));
     b->scanning = true;
     tl_status status = tl_bind__table(b, name, options, &table, &object);
     b->scanning = false;
