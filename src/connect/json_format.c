@@ -11,6 +11,7 @@
 #include "base/parse.h"
 #include "connect/connect_private.h"
 #include "types/convert.h"
+#include "types/java_hash.h"
 #include "types/json_print.h"
 
 typedef struct json_decoder {
@@ -241,15 +242,45 @@ static tl_status array_value(const tl_json_rules *rules, const tl_json *json, co
     return tl_builder_end(builder);
 }
 
+static tl_status map_entry(const tl_json_rules *rules, const tl_json *child, const tl_type *type, tl_builder *builder, tl_error *err)
+{
+    tl_json key = {.kind = TL_JSON_STRING, .text = child->key, .raw = child->key};
+    TL_TRY(tl_connect__json_value(rules, &key, type->fields[0].type, tl_builder_child(builder, 0), err));
+    return tl_connect__json_value(rules, child, type->fields[1].type, tl_builder_child(builder, 1), err);
+}
+
+/** The entries in the order of the hash table that the reference makes of them: functions show it. */
+static tl_status map_entries(const tl_json_rules *rules, const tl_json *json, uint32_t n, const tl_type *type, tl_builder *builder, tl_error *err)
+{
+    const tl_json **children = tl_alloc(n * sizeof *children);
+    int32_t *hashes = tl_alloc(n * sizeof *hashes);
+    uint32_t *order = tl_alloc(n * sizeof *order), k = 0;
+    tl_status status = children != NULL && hashes != NULL && order != NULL ? TL_OK : tl_nomem(err, "map");
+    for (const tl_json *child = json->child; status == TL_OK && child != NULL; child = child->next, k++) {
+        children[k] = child;
+        hashes[k] = tl_java_hash_string(child->key);
+    }
+    if (status == TL_OK)
+        status = tl_java_order(hashes, n, TL_JAVA_PUT, order, err);
+    for (uint32_t i = 0; status == TL_OK && i < n; i++)
+        status = map_entry(rules, children[order[i]], type, builder, err);
+    tl_free(children);
+    tl_free(hashes);
+    tl_free(order);
+    return status;
+}
+
 static tl_status map_value(const tl_json_rules *rules, const tl_json *json, const tl_type *type, tl_builder *builder, tl_error *err)
 {
     if (json->kind != TL_JSON_OBJECT)
         return bad_value(json, type, err);
-    for (const tl_json *child = json->child; child != NULL; child = child->next) {
-        tl_json key = {.kind = TL_JSON_STRING, .text = child->key, .raw = child->key};
-        TL_TRY(tl_connect__json_value(rules, &key, type->fields[0].type, tl_builder_child(builder, 0), err));
-        TL_TRY(tl_connect__json_value(rules, child, type->fields[1].type, tl_builder_child(builder, 1), err));
-    }
+    uint32_t n = 0;
+    for (const tl_json *child = json->child; child != NULL; child = child->next)
+        n++;
+    if (n > 1)
+        TL_TRY(map_entries(rules, json, n, type, builder, err));
+    else if (n == 1)
+        TL_TRY(map_entry(rules, json->child, type, builder, err));
     return tl_builder_end(builder);
 }
 

@@ -4,6 +4,9 @@
 typedef struct changes {
     tl_alter *items;
     size_t n, cap;
+    const tl_sql_table *table;
+    const tl_ast *name; /* of the table */
+    int32_t n_added;    /* columns that the statement adds, stored and computed */
 } changes;
 
 static tl_status add_change(tl_binder *b, changes *list, tl_alter change)
@@ -26,10 +29,71 @@ static const char *position_after(const tl_ast *position)
     return position != NULL && position->kid[0] != NULL ? tl_ast_last_name(position->kid[0]) : NULL;
 }
 
+static const char *computed_key(tl_binder *b, int which, int32_t at)
+{
+    static const char *const parts[] = {"name", "expr", "data-type"};
+    return tl_arena_strf(b->arena, "schema.%d.%s", (int)at, parts[which]);
+}
+
+/** An option of the computed column that stands at place `at` of all; `value` NULL takes it away. */
+static tl_status computed_option(tl_binder *b, changes *list, int which, int32_t at, const char *value)
+{
+    const char *name = computed_key(b, which, at);
+    BIND_ALLOC(b, name);
+    return add_change(b, list, (tl_alter){.kind = value != NULL ? TL_ALTER_SET_OPTION : TL_ALTER_RESET_OPTION, .name = name, .value = value});
+}
+
+/** A computed column is three options, behind all other columns. Its expression sees the columns that were there before. */
+static tl_status add_computed(tl_binder *b, const tl_ast *column, changes *list)
+{
+    if (column->kid[5] != NULL)
+        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, column, "a computed column is added as the last one: FIRST and AFTER are not there");
+    if (tl_type_field_index(list->table->row_type, column->text) >= 0 || tl_bind__stored_place(list->table, column->text) >= 0)
+        return BIND_ERROR(b, column, "Column %s already exists in the table", column->text);
+    tl_plan *plan;
+    tl_scope *scope;
+    tl_expr *e;
+    TL_TRY(tl_bind__table_scan(b, list->name, NULL, &plan, &scope, NULL));
+    b->scope = scope;
+    tl_status status = tl_bind__expr(b, column->kid[1], &e);
+    b->scope = NULL;
+    TL_TRY(status);
+    const char *source = tl_sql__source_of(b, column->kid[1]);
+    BIND_ALLOC(b, source);
+    const tl_options *options = &tl_table_schema_of(list->table->table)->options;
+    int32_t at = list->table->row_type->n_fields + tl_bind__stored_computed(list->table) + list->n_added++;
+    while (tl_options_get(options, tl_arena_strf(b->arena, "schema.%d.name", (int)at)) != NULL)
+        at++;
+    TL_TRY(computed_option(b, list, 0, at, column->text));
+    TL_TRY(computed_option(b, list, 1, at, source));
+    return computed_option(b, list, 2, at, tl_bind__type_text(b, e->type));
+}
+
+static tl_status drop_column(tl_binder *b, const tl_ast *name, bool alone, changes *list)
+{
+    int32_t at = name->count == 1 ? tl_bind__stored_place(list->table, tl_ast_last_name(name)) : -1;
+    if (at < 0)
+        return add_change(b, list, (tl_alter){.kind = TL_ALTER_DROP_COLUMN, .name = tl_ast_name_text(b->arena, name)});
+    /* Those right behind it move up; where several go, what is left stands by the order of the numbers. */
+    const tl_options *options = &tl_table_schema_of(list->table->table)->options;
+    for (bool more = true; more; at++) {
+        more = false;
+        for (int which = 0; which < 3; which++) {
+            const char *key = computed_key(b, which, at + 1);
+            BIND_ALLOC(b, key);
+            const char *next = alone ? tl_options_get(options, key) : NULL;
+            more = more || next != NULL;
+            TL_TRY(computed_option(b, list, which, at, next));
+        }
+    }
+    return TL_OK;
+}
+
 static tl_status add_column(tl_binder *b, const tl_ast *column, changes *list)
 {
     if (column->kid[0] == NULL)
-        return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, column, "adding the computed column '%s' is not there", column->text);
+        return add_computed(b, column, list);
+    list->n_added++;
     const tl_type *type;
     TL_TRY(tl_bind__ast_type(b, column->kid[0], &type));
     const tl_ast *position = column->kid[5];
@@ -144,14 +208,20 @@ static tl_status set_option(tl_binder *b, changes *list, const char *key, const 
     return add_change(b, list, (tl_alter){.kind = value != NULL ? TL_ALTER_SET_OPTION : TL_ALTER_RESET_OPTION, .name = key, .value = value});
 }
 
-static tl_status change_watermark(tl_binder *b, const tl_type *row, const tl_ast *watermark, changes *list)
+/** Of a column that is there, or that the same statement adds; `added` are its elements. */
+static tl_status change_watermark(tl_binder *b, const tl_type *row, const tl_ast *watermark, const tl_ast *added, changes *list)
 {
-    int32_t i = tl_type_field_index(row, tl_ast_last_name(watermark->kid[0]));
-    if (i < 0)
+    const char *name = tl_ast_last_name(watermark->kid[0]);
+    int32_t i = tl_type_field_index(row, name);
+    const tl_type *type = i >= 0 ? row->fields[i].type : NULL;
+    for (; type == NULL && added != NULL; added = added->next)
+        if (added->kind == AST_COLUMN && added->kid[0] != NULL && strcmp(added->text, name) == 0)
+            TL_TRY(tl_bind__ast_type(b, added->kid[0], &type));
+    if (type == NULL)
         return BIND_ERROR(b, watermark, "WATERMARK FOR names no stored column of the table");
     tl_options *options;
     TL_TRY(tl_sql__new_options(b->stmt, &options, b->err));
-    TL_TRY(tl_sql__watermark_options(b, options, watermark->kid[0], watermark->kid[1], row->fields[i].type));
+    TL_TRY(tl_sql__watermark_options(b, options, watermark->kid[0], watermark->kid[1], type));
     for (size_t k = 0; k < options->count; k++)
         TL_TRY(set_option(b, list, options->keys[k], options->values[k]));
     return TL_OK;
@@ -163,7 +233,7 @@ static tl_status elements(tl_binder *b, const tl_type *row, const tl_ast *change
         if (e->kind == AST_COLUMN)
             TL_TRY(adds ? add_column(b, e, list) : modify_column(b, row, e, list));
         else if (e->kind == AST_WATERMARK)
-            TL_TRY(change_watermark(b, row, e, list));
+            TL_TRY(change_watermark(b, row, e, adds ? tl_ast_first(change->kid[0]) : NULL, list));
         else
             return TL_AST_ERROR(b->err, TL_E_UNSUPPORTED, e, "the primary key of a lake table cannot be changed");
     }
@@ -230,7 +300,7 @@ static tl_status collect(tl_binder *b, const tl_type *row, const tl_ast *change,
         return add_change(b, list, (tl_alter){.kind = TL_ALTER_RENAME_COLUMN, .name = tl_ast_name_text(b->arena, change->kid[0]), .value = change->kid[1]->text});
     if (strcmp(what, "DROP") == 0) {
         for (const tl_ast *name = tl_ast_first(change->kid[0]); name != NULL; name = name->next)
-            TL_TRY(add_change(b, list, (tl_alter){.kind = TL_ALTER_DROP_COLUMN, .name = tl_ast_name_text(b->arena, name)}));
+            TL_TRY(drop_column(b, name, name->next == NULL && name == tl_ast_first(change->kid[0]), list));
         return TL_OK;
     }
     if (strcmp(what, "ADD") == 0 || strcmp(what, "MODIFY") == 0)
@@ -257,9 +327,13 @@ static tl_status alter_lake(tl_binder *b, const tl_ast *ast, const tl_sql_table 
         return tl_catalog_rename_table(table->lake, table->db, table->name, tl_ast_last_name(first->kid[0]), b->err);
     if (strcmp(first->text, "DROP PARTITION") == 0)
         return drop_partitions(b, table, first);
-    changes list = {0};
-    for (const tl_ast *change = first; change != NULL; change = change->next)
+    changes list = {.table = table, .name = ast->kid[0]};
+    for (const tl_ast *change = first; change != NULL; change = change->next) {
+        const char *column, *strategy;
+        if (strcmp(change->text, "DROP WATERMARK") == 0 && !tl_bind__stored_watermark(&tl_table_schema_of(table->table)->options, &column, &strategy))
+            return BIND_ERROR(b, change, "The base table does not define any watermark strategy");
         TL_TRY(collect(b, table->row_type, change, &list));
+    }
     return list.n == 0 ? TL_OK : tl_table_alter(table->lake, table->db, table->name, list.items, list.n, b->err);
 }
 
@@ -272,5 +346,7 @@ tl_status tl_sql__alter_table(tl_binder *b, const tl_ast *ast)
         return TL_OK;
     TL_TRY(status);
     status = object != NULL ? tl_sql__alter_object(b, ast, object) : alter_lake(b, ast, table);
+    if (strncmp(b->err->message, "line ", 5) == 0) /* it says itself where */
+        return status;
     return tl_error_wrap(b->err, status, "line %d:%d", (int)ast->line, (int)ast->position);
 }

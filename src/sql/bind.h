@@ -107,6 +107,10 @@ bool tl_bind__can_cast(const tl_type *from, const tl_type *to);
 /** Flink's name of a type's family in messages: <NUMERIC>, <CHARACTER>, …; static. */
 const char *tl_bind__family(const tl_type *type);
 const char *tl_bind__type_text(tl_binder *b, const tl_type *type);
+/** Whether a column can carry a watermark, else Flink's complaint at `column`. */
+tl_status tl_bind__check_rowtime(tl_binder *b, const tl_ast *column, const tl_type *type);
+/** The same as DESCRIBE and TYPEOF give it: TIMESTAMP_LTZ(3). NULL without memory. */
+const char *tl_bind__type_summary(tl_binder *b, const tl_type *type);
 
 /* expressions */
 tl_status tl_bind__expr(tl_binder *b, const tl_ast *ast, tl_expr **out);
@@ -238,6 +242,8 @@ tl_status tl_sql__create_catalog(tl_binder *b, const tl_ast *ast);
 tl_status tl_sql__create_database(tl_binder *b, const tl_ast *ast);
 tl_status tl_sql__create_view(tl_binder *b, const tl_ast *ast);
 tl_status tl_sql__drop(tl_binder *b, const tl_ast *ast);
+/** An expression as text, as options keep it. NULL without memory. */
+const char *tl_sql__source_of(tl_binder *b, const tl_ast *e);
 /** Options under which a lake table keeps its watermark. */
 tl_status tl_sql__watermark_options(tl_binder *b, tl_options *options, const tl_ast *column, const tl_ast *watermark, const tl_type *type);
 
@@ -255,6 +261,8 @@ const char *tl_bind__stored_expr(const tl_sql_table *table, int32_t i, const cha
 /** A lake table's watermark: its column and expression; false: it has none. */
 #define TL_WATERMARK_OPTION "schema.watermark.0."
 bool tl_bind__stored_watermark(const tl_options *options, const char **column, const char **strategy);
+/** The number in the options of the computed column of that name; -1: there is none. */
+int32_t tl_bind__stored_place(const tl_sql_table *table, const char *name);
 /** The table alone, for sinks, look-ups and commands. *view: the name is a view (then *out is NULL). */
 tl_status tl_bind__table(tl_binder *b, const tl_ast *name, const tl_options *hints, tl_sql_table **out, tl_sql_object **object);
 /** The same table with a handle of its own: a plan that stands twice in a statement may be run by two threads. */

@@ -569,7 +569,8 @@ static tl_status bind_coalesce(tl_binder *b, const tl_ast *ast, tl_expr **out)
     TL_TRY(bind_arguments(b, ast->kid[0], &args, &n));
     if (n == 0 || (n != 2 && strcasecmp(ast->text, "COALESCE") != 0))
         return BIND_ERROR(b, ast, "Invalid number of arguments to function '%s'", ast->text);
-    if (n == 2 && strcasecmp(ast->text, "COALESCE") != 0 && !args[0]->type->nullable) {
+    bool texts = n == 2 && tl_sql__is_text(args[0]->type) && tl_sql__is_text(args[1]->type);
+    if (texts && strcasecmp(ast->text, "COALESCE") != 0 && !args[0]->type->nullable) {
         *out = args[0];
         return TL_OK;
     }
@@ -577,7 +578,11 @@ static tl_status bind_coalesce(tl_binder *b, const tl_ast *ast, tl_expr **out)
     bool nullable = true;
     for (int32_t i = 0; i < n; i++) {
         const tl_type *next;
-        TL_TRY(tl_bind__wider_type(b, common, args[i]->type, &next));
+        bool dates = common->kind == TL_DATE ? args[i]->type->kind == TL_TIMESTAMP : common->kind == TL_TIMESTAMP && args[i]->type->kind == TL_DATE;
+        if (dates) /* to these functions the common type is DATE */
+            next = common->kind == TL_DATE ? common : args[i]->type;
+        else
+            TL_TRY(tl_bind__wider_type(b, common, args[i]->type, &next));
         if (next == NULL)
             return BIND_ERROR(b, ast, "the arguments of %s have no common type: %s and %s", ast->text, tl_bind__type_text(b, common),
                               tl_bind__type_text(b, args[i]->type));
@@ -585,7 +590,8 @@ static tl_status bind_coalesce(tl_binder *b, const tl_ast *ast, tl_expr **out)
         nullable = nullable && args[i]->type->nullable;
     }
     for (int32_t i = 0; i < n && !tl_sql__is_null_type(common); i++)
-        TL_TRY(tl_bind__coerce(b, args[i], common, &args[i]));
+        TL_TRY(common->kind == TL_DATE && args[i]->type->kind == TL_TIMESTAMP ? tl_bind__cast(b, args[i], common, /* is_try= */ false, &args[i])
+                                                                             : tl_bind__coerce(b, args[i], common, &args[i]));
     TL_TRY(tl_bind__nullable(b, common, nullable, &common));
     tl_expr *e = tl_bind__new_expr(b, TL_EXPR_COALESCE, common, ast);
     BIND_ALLOC(b, e);
@@ -616,8 +622,26 @@ static tl_status bind_typeof(tl_binder *b, const tl_ast *ast, tl_expr **out)
         return BIND_ERROR(b, ast, "Invalid number of arguments to function 'TYPEOF'");
     tl_expr *arg;
     TL_TRY(tl_bind__expr(b, tl_ast_first(ast->kid[0]), &arg));
-    const char *text = tl_bind__type_text(b, arg->type);
-    return tl_bind__text_literal(b, text, strlen(text), ast, out);
+    const char *text = tl_bind__type_summary(b, arg->type);
+    const tl_type *string;
+    BIND_ALLOC(b, text);
+    TL_TRY(tl_bind__text_literal(b, text, strlen(text), ast, out));
+    TL_TRY(tl_bind__simple_type(b, TL_VARCHAR, true, TL_LENGTH_MAX, 0, &string));
+    TL_TRY(tl_bind__cast(b, *out, string, /* is_try= */ false, out));
+    (*out)->type = string;
+    return TL_OK;
+}
+
+/** JSON_STRING: what JSON_OBJECT and JSON_ARRAY made stands as it is. */
+static tl_status bind_json_string(tl_binder *b, const tl_ast *ast, tl_expr **out)
+{
+    const tl_ast *a = tl_ast_first(ast->kid[0]);
+    if (tl_ast_count(ast->kid[0]) == 1 && a->kind == AST_JSON && (strcmp(a->text, "JSON_OBJECT") == 0 || strcmp(a->text, "JSON_ARRAY") == 0))
+        return tl_bind__expr(b, a, out);
+    tl_expr **args;
+    int32_t n;
+    TL_TRY(bind_arguments(b, ast->kid[0], &args, &n));
+    return tl_bind__function(b, "JSON_STRING", args, n, ast, out);
 }
 
 /** Names of units as arguments: TIMESTAMPADD(DAY, 1, ts), also SECOND and SQL_TSI_SECOND. */
@@ -723,7 +747,7 @@ static tl_status bind_group_id(tl_binder *b, const tl_ast *ast, tl_expr **out)
 static const struct {
     const char *name;
     tl_status (*bind)(tl_binder *b, const tl_ast *ast, tl_expr **out);
-} special[] = {{"GROUP_ID", bind_group_id}, {"IF", bind_if},       {"COALESCE", bind_coalesce}, {"IFNULL", bind_coalesce}, {"NVL", bind_coalesce}, {"NULLIF", bind_nullif}, {"TYPEOF", bind_typeof},
+} special[] = {{"GROUP_ID", bind_group_id}, {"IF", bind_if},       {"COALESCE", bind_coalesce}, {"IFNULL", bind_coalesce}, {"NVL", bind_coalesce}, {"NULLIF", bind_nullif}, {"TYPEOF", bind_typeof}, {"JSON_STRING", bind_json_string},
                {"PROCTIME", bind_proctime}, {"CURRENT_WATERMARK", bind_watermark}, {"TIMESTAMPADD", bind_timestamp_add}, {"CURRENT_DATABASE", bind_current_database}};
 
 tl_status tl_bind__call(tl_binder *b, const tl_ast *ast, tl_expr **out)

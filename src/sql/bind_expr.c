@@ -403,8 +403,16 @@ static bool is_time_point(const tl_type *type)
     return type->kind == TL_DATE || type->kind == TL_TIME || type->kind == TL_TIMESTAMP || type->kind == TL_TIMESTAMP_LTZ;
 }
 
+/** One side of a comparison. A text of a column that is no time, beside a time, is NULL to = and <>; it is an error to < and the like. */
+static tl_status compared_as(tl_binder *b, const tl_type *common, bool ordered, tl_expr **side)
+{
+    if (ordered || (*side)->kind == TL_EXPR_LITERAL || !is_time_point(common) || !tl_sql__is_text((*side)->type))
+        return tl_bind__coerce(b, *side, common, side);
+    return tl_bind__cast(b, *side, common, /* is_try= */ true, side);
+}
+
 /** Both sides to a type in which they can be compared; false if there is none. */
-static tl_status comparable(tl_binder *b, tl_expr **left, tl_expr **right, bool *good)
+static tl_status comparable(tl_binder *b, tl_expr **left, tl_expr **right, bool ordered, bool *good)
 {
     const tl_type *common = NULL;
     if (is_time_point((*left)->type) && tl_sql__is_text((*right)->type))
@@ -418,8 +426,8 @@ static tl_status comparable(tl_binder *b, tl_expr **left, tl_expr **right, bool 
         return TL_OK;
     if (tl_sql__is_null_type(common))
         TL_TRY(tl_bind__simple_type(b, TL_BOOLEAN, true, 0, 0, &common));
-    TL_TRY(tl_bind__coerce(b, *left, common, left));
-    return tl_bind__coerce(b, *right, common, right);
+    TL_TRY(compared_as(b, common, ordered, left));
+    return compared_as(b, common, ordered, right);
 }
 
 static const char *type_name_of(tl_binder *b, const tl_type *type)
@@ -442,10 +450,9 @@ static bool may_hold_null(const tl_type *type)
 tl_status tl_bind__compare(tl_binder *b, const char *op, tl_expr *left, tl_expr *right, const tl_ast *at, tl_expr **out)
 {
     tl_expr *args[2] = {left, right};
-    bool good;
-    TL_TRY(comparable(b, &args[0], &args[1], &good));
-    bool ordered = op[0] == '<' || op[0] == '>';
-    if (good && ordered && strcmp(op, "<>") != 0 && args[0]->type->n_fields > 0)
+    bool good, ordered = (op[0] == '<' || op[0] == '>') && strcmp(op, "<>") != 0;
+    TL_TRY(comparable(b, &args[0], &args[1], ordered, &good));
+    if (good && ordered && args[0]->type->n_fields > 0)
         good = false;
     if (!good)
         return BIND_ERROR(b, at, "Cannot apply '%s' to arguments of type '<%s> %s <%s>'", op, type_name_of(b, left->type), op, type_name_of(b, right->type));
@@ -570,6 +577,10 @@ static tl_status bind_between(tl_binder *b, const tl_ast *ast, tl_expr **out)
     TL_TRY(tl_bind__expr(b, ast->kid[0], &v));
     TL_TRY(tl_bind__expr(b, ast->kid[1], &low));
     TL_TRY(tl_bind__expr(b, ast->kid[2], &high));
+    if (tl_sql__is_numeric(v->type) && tl_sql__is_text(low->type)) /* a number between texts, which no other comparison takes */
+        TL_TRY(tl_bind__cast(b, low, v->type, /* is_try= */ false, &low));
+    if (tl_sql__is_numeric(v->type) && tl_sql__is_text(high->type))
+        TL_TRY(tl_bind__cast(b, high, v->type, /* is_try= */ false, &high));
     tl_expr **conditions = tl_arena_alloc(b->arena, 2 * sizeof *conditions);
     BIND_ALLOC(b, conditions);
     tl_expr *result;
@@ -612,6 +623,19 @@ static tl_status coerce_all(tl_binder *b, tl_expr **exprs, int32_t n, int32_t st
     return TL_OK;
 }
 
+/** A text IN a list with numbers, dates and the like: these are compared as texts. (The other way round nothing is compared.) */
+static tl_status listed_as_text(tl_binder *b, tl_expr **args, int32_t n)
+{
+    for (int32_t i = 1; tl_sql__is_text(args[0]->type) && i < n; i++) {
+        const tl_type *string;
+        if (args[i]->type->n_fields > 0 || tl_sql__is_text(args[i]->type) || tl_sql__is_null_type(args[i]->type))
+            continue;
+        TL_TRY(tl_bind__simple_type(b, TL_VARCHAR, args[i]->type->nullable, TL_LENGTH_MAX, 0, &string));
+        TL_TRY(tl_bind__cast(b, args[i], string, /* is_try= */ false, &args[i]));
+    }
+    return TL_OK;
+}
+
 static tl_status bind_in_list(tl_binder *b, const tl_ast *ast, tl_expr **out)
 {
     int32_t n = ast->kid[1]->count + 1, i = 1;
@@ -624,6 +648,7 @@ static tl_status bind_in_list(tl_binder *b, const tl_ast *ast, tl_expr **out)
             TL_TRY(tl_bind__coerce(b, args[i], args[0]->type, &args[i]));
     }
     const tl_type *common;
+    TL_TRY(listed_as_text(b, args, n));
     TL_TRY(coerce_all(b, args, n, 0, 1, "the values of IN", ast, &common));
     bool constant = true; /* the kernel wants values: a cast that fails is none */
     for (i = 1; i < n; i++)

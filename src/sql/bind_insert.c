@@ -46,6 +46,13 @@ static tl_status static_partition(tl_binder *b, const tl_ast *partition, const t
     for (const tl_ast *p = tl_ast_first(partition); p != NULL; p = p->next) {
         int32_t column;
         TL_TRY(find_column(b, table, p, p->kid[0]->text, &column));
+        bool is_key = table->kind != TL_SQL_TABLE_LAKE;
+        for (int32_t k = 0; k < table->n_partition_key; k++)
+            is_key = is_key || table->partition_key[k] == column;
+        if (!is_key)
+            return BIND_ERROR(b, p, "Static partition column '%s' should be in the partition keys list of the table", p->kid[0]->text);
+        if (t->constants[column] != NULL)
+            return BIND_ERROR(b, p, "Target column '%s' is assigned more than once", p->kid[0]->text);
         if (p->kid[1] == NULL)
             continue;
         tl_expr *e;

@@ -399,16 +399,22 @@ static tl_status add_computed(tl_binder *b, const tl_sql_object *object, tl_plan
     return tl_bind__project(b, *plan, exprs, names, n, plan);
 }
 
+tl_status tl_bind__check_rowtime(tl_binder *b, const tl_ast *column, const tl_type *type)
+{
+    if ((type->kind == TL_TIMESTAMP || type->kind == TL_TIMESTAMP_LTZ) && type->precision <= 3)
+        return TL_OK;
+    return BIND_ERROR(b, column, "Invalid data type of time field for watermark definition. The field must be of type TIMESTAMP(p) or "
+                                 "TIMESTAMP_LTZ(p), the supported precision 'p' is from 0 to 3, but the time field type is %s",
+                      tl_bind__type_text(b, type));
+}
+
 static tl_status add_watermark(tl_binder *b, const tl_ast *column, const tl_ast *watermark, tl_plan **plan)
 {
     int32_t i = tl_type_field_index((*plan)->type, tl_ast_last_name(column));
     if (i < 0 || column->count != 1)
         return BIND_ERROR(b, column, "WATERMARK FOR names no column of the table");
     const tl_type *type = (*plan)->type->fields[i].type;
-    if ((type->kind != TL_TIMESTAMP && type->kind != TL_TIMESTAMP_LTZ) || type->precision > 3)
-        return BIND_ERROR(b, column, "Invalid data type of time field for watermark definition. The field must be of type TIMESTAMP(p) or "
-                                     "TIMESTAMP_LTZ(p), the supported precision 'p' is from 0 to 3, but the time field type is %s",
-                          tl_bind__type_text(b, type));
+    TL_TRY(tl_bind__check_rowtime(b, column, type));
     tl_expr *value;
     TL_TRY(bind_over(b, *plan, watermark, &value));
     TL_TRY(tl_bind__coerce(b, value, type, &value));
@@ -453,14 +459,44 @@ int32_t tl_bind__stored_computed(const tl_sql_table *table)
     return TL_MIN(n, COMPUTED_MAX);
 }
 
+/** The expression and name of the computed column whose options have the number `place`; NULL: there is none. */
+static const char *computed_at(const tl_options *options, int32_t place, const char **name)
+{
+    char key[64];
+    snprintf(key, sizeof key, "schema.%d.name", (int)place);
+    *name = tl_options_get(options, key);
+    snprintf(key, sizeof key, "schema.%d.expr", (int)place);
+    return *name != NULL ? tl_options_get(options, key) : NULL;
+}
+
 const char *tl_bind__stored_expr(const tl_sql_table *table, int32_t i, const char **name)
 {
     const tl_options *options = &tl_table_schema_of(table->table)->options;
-    char key[64];
-    snprintf(key, sizeof key, "schema.%d.name", (int)i);
-    *name = tl_options_get(options, key);
-    snprintf(key, sizeof key, "schema.%d.expr", (int)i);
-    return *name != NULL ? tl_options_get(options, key) : NULL;
+    int32_t computed = tl_bind__stored_computed(table), stored = table->row_type->n_fields;
+    *name = NULL;
+    /* A number says where the column stands; where columns before it are gone, it is behind what is left. */
+    for (int32_t place = 0; computed > 0 && place < table->row_type->n_fields + 2 * COMPUTED_MAX; place++) {
+        const char *text = computed_at(options, place, name);
+        computed -= text != NULL;
+        if (text == NULL && stored-- <= 0)
+            continue;
+        if (i-- == 0)
+            return text;
+    }
+    *name = NULL;
+    return NULL;
+}
+
+int32_t tl_bind__stored_place(const tl_sql_table *table, const char *name)
+{
+    const tl_options *options = &tl_table_schema_of(table->table)->options;
+    int32_t computed = tl_bind__stored_computed(table);
+    for (int32_t place = 0; computed > 0 && place < table->row_type->n_fields + 2 * COMPUTED_MAX; place++) {
+        const char *own, *text = computed_at(options, place, &own);
+        if (text != NULL && strcmp(own, name) == 0)
+            return place;
+    }
+    return -1;
 }
 
 static tl_status add_stored_computed(tl_binder *b, const tl_sql_table *table, int32_t computed, tl_plan **plan)

@@ -317,7 +317,7 @@ tl_status tl_bind__timestamp_add(tl_binder *b, const char *unit_name, tl_expr *c
     bool is_months = units[unit].months != 0;
     if (point->type->kind == TL_DATE && !is_months && units[unit].millis < 86400000) { /* hours of a date make it a timestamp */
         const tl_type *timestamp;
-        TL_TRY(tl_bind__simple_type(b, TL_TIMESTAMP, point->type->nullable, 0, 0, &timestamp));
+        TL_TRY(tl_bind__simple_type(b, TL_TIMESTAMP, point->type->nullable, 6, 0, &timestamp));
         TL_TRY(tl_bind__coerce(b, point, timestamp, &point));
     }
     tl_expr *args[2];

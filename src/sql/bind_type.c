@@ -98,6 +98,28 @@ const char *tl_bind__type_text(tl_binder *b, const tl_type *type)
     return text != NULL ? text : "?";
 }
 
+const char *tl_bind__type_summary(tl_binder *b, const tl_type *type)
+{
+    static const char zone[] = " WITH LOCAL TIME ZONE";
+    if (tl_sql__is_null_type(type) || tl_sql__is_interval(type))
+        return tl_bind__type_text(b, type);
+    tl_buf buf = {0};
+    char *text = tl_type_format(type, &buf) == TL_OK ? tl_arena_strndup(b->arena, (const char *)buf.data, buf.len) : NULL;
+    tl_buf_deinit(&buf);
+    if (text == NULL)
+        return NULL;
+    size_t cut = sizeof zone - 1, kept = sizeof "TIMESTAMP(0)" - 1; /* the precision has one digit */
+    for (char *at; (at = strstr(text, zone)) != NULL && at >= text + kept;) {
+        char digit = at[-2];
+        char *start = at - kept;
+        memcpy(start, "TIMESTAMP_LTZ(", 14);
+        start[14] = digit;
+        start[15] = ')';
+        memmove(start + 16, at + cut, strlen(at + cut) + 1);
+    }
+    return text;
+}
+
 const char *tl_bind__family(const tl_type *type)
 {
     if (tl_sql__is_null_type(type))
@@ -314,10 +336,13 @@ tl_status tl_bind__arithmetic_type(tl_binder *b, char op, const tl_type *x, cons
         bool decimal = x->kind == TL_DECIMAL || y->kind == TL_DECIMAL;
         return tl_bind__simple_type(b, decimal ? TL_DOUBLE : tl_sql__is_float(x) ? x->kind : y->kind, nullable, 0, 0, out);
     }
+    int32_t px, sx, py, sy;
+    decimal_of(x, &px, &sx);
+    decimal_of(y, &py, &sy);
+    if (op == '%' && sx == 0 && sy == 0) /* the type of the divisor, also where one is a DECIMAL */
+        return tl_bind__nullable(b, y, nullable, out);
     if (x->kind == TL_DECIMAL || y->kind == TL_DECIMAL)
         return decimal_arithmetic(b, op, x, y, nullable, out);
-    if (op == '%') /* the type of the divisor */
-        return tl_bind__nullable(b, y, nullable, out);
     return tl_bind__nullable(b, x->kind > y->kind ? x : y, nullable, out);
 }
 

@@ -134,6 +134,18 @@ static bool is_number(const tl_type *type)
     return tl_sql__is_numeric(type) || type->kind == TL_BOOLEAN;
 }
 
+/** Bytes whose type allows more than the VARBINARY they become are filled up with zeros, too: Flink's rule, where SQL would cut alone. */
+static tl_status to_binary(const tl_column *from, const tl_type *to, tl_column **out, tl_error *err)
+{
+    if (to->kind != TL_VARBINARY || !tl_sql__is_binary(from->type))
+        return tl_convert_to_binary(from, to, out, err);
+    TL_CLEANUP(tl_type_unrefp) const tl_type *filled = NULL;
+    TL_CLEANUP(tl_column_unrefp) tl_column *column = NULL;
+    TL_TRY(tl_type_create(TL_BINARY, to->nullable, to->length, 0, &filled, err));
+    TL_TRY(tl_convert_to_binary(from, filled, &column, err));
+    return tl_column_retype(column, to, out, err);
+}
+
 tl_status tl_cast_column(const tl_column *from, const tl_type *to, bool is_try, const tl_tz *zone, tl_column **out, tl_error *err)
 {
     if (keeps_values(from->type, to))
@@ -147,7 +159,7 @@ tl_status tl_cast_column(const tl_column *from, const tl_type *to, bool is_try, 
     if (is_number(from->type) && is_number(to))
         return tl_convert_numbers(from, to, out, err);
     if (tl_sql__is_binary(to))
-        return tl_convert_to_binary(from, to, out, err);
+        return to_binary(from, to, out, err);
     tl_cast c = {.from = from, .to = to, .is_try = is_try, .zone = zone, .err = err};
     tl_status status = run_cast(&c);
     if (status == TL_OK)

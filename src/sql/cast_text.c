@@ -193,15 +193,10 @@ static tl_status append_date(tl_buf *buf, int64_t days)
     return tl_buf_appendf(buf, "%04lld-%02d-%02d", (long long)y, m, d);
 }
 
-static tl_status append_time(tl_buf *buf, int32_t millis, int32_t precision)
+static tl_status append_time(tl_buf *buf, int32_t millis)
 {
     int32_t s = millis / 1000;
-    TL_TRY(tl_buf_appendf(buf, "%02d:%02d:%02d", s / 3600, s / 60 % 60, s % 60));
-    if (precision == 0)
-        return TL_OK;
-    char digits[16];
-    snprintf(digits, sizeof digits, "%03d000000", millis % 1000);
-    return tl_buf_appendf(buf, ".%.*s", (int)precision, digits);
+    return tl_buf_appendf(buf, "%02d:%02d:%02d", s / 3600, s / 60 % 60, s % 60);
 }
 
 static tl_status append_timestamp(tl_buf *buf, const tl_column *col, int64_t i, const tl_tz *zone)
@@ -215,7 +210,7 @@ static tl_status append_timestamp(tl_buf *buf, const tl_column *col, int64_t i, 
     int32_t rest = (int32_t)(millis - days * 86400000);
     TL_TRY(append_date(buf, days));
     TL_TRY(tl_buf_append_byte(buf, ' '));
-    TL_TRY(append_time(buf, rest, 0));
+    TL_TRY(append_time(buf, rest));
     if (precision == 0)
         return TL_OK;
     char digits[32];
@@ -266,7 +261,7 @@ tl_status tl_cast__append_text(tl_buf *buf, const tl_column *col, int64_t i, con
     case TL_DATE:
         return append_date(buf, tl_col_i32(col, i));
     case TL_TIME:
-        return append_time(buf, tl_col_i32(col, i), col->type->precision);
+        return append_time(buf, tl_col_i32(col, i)); /* without fractions: to Flink every TIME is a TIME(0) */
     case TL_TIMESTAMP:
     case TL_TIMESTAMP_LTZ:
         return append_timestamp(buf, col, i, zone);
@@ -299,15 +294,35 @@ static tl_status append_nested(tl_buf *buf, const tl_column *col, int64_t i, con
     return tl_buf_append_byte(buf, is_map ? '}' : ']');
 }
 
+/** Java makes a String of bytes, arrays, maps and rows, and cuts and fills it by its UTF-16 units; half of a pair becomes '?'. */
+static tl_status fit_units(tl_buf *buf, size_t start, const tl_type *to)
+{
+    if (to->length == TL_LENGTH_MAX)
+        return TL_OK;
+    uint16_t *units;
+    size_t n;
+    TL_TRY(tl_text__to_utf16((tl_bytes_view){buf->data + start, buf->len - start}, &units, &n));
+    tl_status status = TL_OK;
+    if (n > (size_t)to->length) {
+        buf->len = start;
+        status = tl_text__append_utf16(buf, units, (size_t)to->length);
+    }
+    tl_free(units);
+    for (; status == TL_OK && to->kind == TL_CHAR && n < (size_t)to->length; n++)
+        status = tl_buf_append_byte(buf, ' ');
+    return status;
+}
+
 tl_status tl_cast__to_text(tl_cast *c)
 {
+    bool by_units = tl_sql__is_binary(c->from->type) || c->from->n_children > 0;
     TL_TRY(tl_column_alloc(c->to, c->from->length, &c->out, c->err));
     for (int64_t i = 0; i < c->from->length; i++) {
         size_t from = c->text.len;
         if (!tl_col_is_null(c->from, i)) {
             tl_status status = tl_cast__append_text(&c->text, c->from, i, c->zone);
             if (status == TL_OK)
-                status = tl_convert_fit_length(&c->text, from, c->to);
+                status = by_units ? fit_units(&c->text, from, c->to) : tl_convert_fit_length(&c->text, from, c->to);
             if (status != TL_OK)
                 return tl_nomem(c->err, "cast");
         }

@@ -147,6 +147,12 @@ static bool like_pattern(const char *name, const char *pattern, bool any_case)
     return tl_sql__like(lower[0], lower[1]);
 }
 
+bool tl_sql__shows(const tl_ast *show, const char *name)
+{
+    const tl_ast *pattern = show != NULL && show->kind == AST_SHOW ? show->kid[1] : NULL;
+    return pattern == NULL || like_pattern(name, pattern->text, (show->flags & AST_F_ANY_CASE) != 0) != ((show->flags & AST_F_NOT) != 0);
+}
+
 /** Names as rows of one column, sorted, filtered by LIKE of a SHOW. */
 static tl_status names_result(const char *column, const char **names, size_t n, const tl_ast *show, tl_reader **out, tl_error *err)
 {
@@ -154,12 +160,10 @@ static tl_status names_result(const char *column, const char **names, size_t n, 
     TL_TRY(tl_result__init(&r, &column, 1, err));
     if (n > 1)
         qsort(names, n, sizeof *names, compare_names);
-    const tl_ast *pattern = show != NULL ? show->kid[1] : NULL;
-    bool negated = show != NULL && (show->flags & AST_F_NOT) != 0;
     for (size_t i = 0; i < n; i++) {
         if (i > 0 && strcmp(names[i], names[i - 1]) == 0)
             continue;
-        if (pattern == NULL || like_pattern(names[i], pattern->text, (show->flags & AST_F_ANY_CASE) != 0) != negated)
+        if (tl_sql__shows(show, names[i]))
             TL_TRY(tl_result__add(&r, &names[i], err));
     }
     return tl_result__finish(&r, out, err);
@@ -303,6 +307,20 @@ static tl_status partition_filter(tl_binder *b, const tl_sql_table *table, const
     return TL_OK;
 }
 
+/** The value of a partition as its folder has it: NULL and blank texts have one name. */
+static tl_status append_partition_value(tl_buf *buf, const tl_column *col, int64_t i, const char *default_name)
+{
+    size_t from = buf->len;
+    TL_TRY(tl_text_append_plain(buf, col, i));
+    bool blank = tl_col_is_null(col, i) || tl_sql__is_text(col->type);
+    for (size_t k = from; blank && k < buf->len && !tl_col_is_null(col, i); k++)
+        blank = isspace(buf->data[k]) != 0;
+    if (!blank)
+        return TL_OK;
+    buf->len = from;
+    return tl_buf_append_str(buf, default_name);
+}
+
 static tl_status show_partitions(tl_binder *b, const tl_ast *ast, tl_reader **out)
 {
     tl_sql_table *table;
@@ -316,6 +334,7 @@ static tl_status show_partitions(tl_binder *b, const tl_ast *ast, tl_reader **ou
     const char *names[] = {"partition name"};
     TL_CLEANUP(tl_result__deinit) tl_result r = {0};
     TL_TRY(tl_result__init(&r, names, 1, b->err));
+    const char *default_name = tl_options_get(&tl_table_schema_of(table->table)->options, "partition.default-name");
     /* The distinct partitions come from a read of the partition columns alone. */
     tl_map seen = {0};
     tl_scan_spec spec = {.columns = table->partition_key, .n_columns = table->n_partition_key, .limit = -1};
@@ -333,7 +352,7 @@ static tl_status show_partitions(tl_binder *b, const tl_ast *ast, tl_reader **ou
                 status = tl_buf_appendf(&buf, "%s%s=", k > 0 ? "/" : "", batch->type->fields[k].name);
                 size_t from = buf.len;
                 if (status == TL_OK)
-                    status = tl_text_append_plain(&buf, batch->cols[k], i);
+                    status = append_partition_value(&buf, batch->cols[k], i, default_name != NULL ? default_name : "__DEFAULT_PARTITION__");
                 shown = shown && (wanted[k] == NULL || (buf.len - from == strlen(wanted[k]) && memcmp(buf.data + from, wanted[k], buf.len - from) == 0));
             }
             char *text = NULL;

@@ -24,6 +24,8 @@ tl_status tl_result__finish(tl_result *r, tl_reader **out, tl_error *err);
 tl_status tl_result__single(const char *name, const char *value, tl_reader **out, tl_error *err);
 
 bool tl_sql__like(const char *text, const char *pattern);
+/** Whether [NOT] LIKE or ILIKE of a SHOW lets the name through; anything else shows all. */
+bool tl_sql__shows(const tl_ast *show, const char *name);
 
 /* describe.c */
 tl_status tl_sql__describe(tl_binder *b, const tl_ast *name, const tl_ast *at, tl_reader **out);

@@ -412,8 +412,7 @@ tl_status tl_def__replace_object(tl_binder *b, tl_sql_object *object, const tl_d
 
 /* ---- into a lake ---- */
 
-/** The text of an expression of the statement, as it was written from its first token to the element's end. */
-static const char *source_of(tl_binder *b, const tl_ast *e)
+const char *tl_sql__source_of(tl_binder *b, const tl_ast *e)
 {
     tl_buf buf = {0};
     const char *text = NULL;
@@ -430,8 +429,9 @@ static tl_status set_option(tl_binder *b, tl_options *options, const char *key, 
 
 tl_status tl_sql__watermark_options(tl_binder *b, tl_options *options, const tl_ast *column, const tl_ast *watermark, const tl_type *type)
 {
+    TL_TRY(tl_bind__check_rowtime(b, column, type));
     TL_TRY(set_option(b, options, TL_WATERMARK_OPTION "rowtime", tl_ast_last_name(column)));
-    TL_TRY(set_option(b, options, TL_WATERMARK_OPTION "strategy.expr", source_of(b, watermark)));
+    TL_TRY(set_option(b, options, TL_WATERMARK_OPTION "strategy.expr", tl_sql__source_of(b, watermark)));
     return set_option(b, options, TL_WATERMARK_OPTION "strategy.data-type", tl_bind__type_text(b, type));
 }
 
@@ -449,7 +449,7 @@ static tl_status store_definitions(tl_binder *b, const tl_definition *d, const t
         b->scope = NULL;
         TL_TRY(status);
         TL_TRY(set_option(b, d->options, tl_arena_strf(b->arena, "schema.%d.name", (int)i), d->columns[i].name));
-        TL_TRY(set_option(b, d->options, tl_arena_strf(b->arena, "schema.%d.expr", (int)i), source_of(b, d->columns[i].computed)));
+        TL_TRY(set_option(b, d->options, tl_arena_strf(b->arena, "schema.%d.expr", (int)i), tl_sql__source_of(b, d->columns[i].computed)));
         TL_TRY(set_option(b, d->options, tl_arena_strf(b->arena, "schema.%d.data-type", (int)i), tl_bind__type_text(b, e->type)));
     }
     if (d->watermark == NULL)

@@ -6,20 +6,14 @@
 typedef struct description {
     tl_result *rows;
     tl_binder *b;
+    const tl_ast *at; /* DESCRIBE, or SHOW COLUMNS with its pattern */
     const char *const *keys;
     int32_t n_keys;
 } description;
 
 static tl_status type_cell(tl_binder *b, const tl_type *type, const char **out)
 {
-    if (tl_sql__is_interval(type)) {
-        *out = tl_bind__type_text(b, type);
-        return TL_OK;
-    }
-    tl_buf buf = {0};
-    tl_status status = tl_type_format(type, &buf);
-    *out = status == TL_OK ? tl_arena_strndup(b->arena, (const char *)buf.data, buf.len) : NULL;
-    tl_buf_deinit(&buf);
+    *out = tl_bind__type_summary(b, type);
     BIND_ALLOC(b, *out);
     return TL_OK;
 }
@@ -38,6 +32,8 @@ static tl_status attribute_cell(tl_binder *b, const tl_type *type, uint8_t attr,
 static tl_status describe_column(const description *d, const char *name, const tl_type *type, uint8_t attr, const char *extras, const char *watermark, const char *comment)
 {
     tl_binder *b = d->b;
+    if (!tl_sql__shows(d->at, name))
+        return TL_OK;
     const tl_type *nullable;
     TL_TRY(tl_bind__nullable(b, type, true, &nullable));
     const char *key = NULL;
@@ -168,7 +164,7 @@ tl_status tl_sql__describe(tl_binder *b, const tl_ast *name, const tl_ast *at, t
     TL_CLEANUP(tl_result__deinit) tl_result rows = {0};
     TL_TRY(tl_result__init(&rows, names, has_comments(object, table) ? 7 : 6, b->err));
     TL_TRY(tl_result__make_boolean(&rows, 2, b->err));
-    description d = {.rows = &rows, .b = b};
+    description d = {.rows = &rows, .b = b, .at = at};
     TL_TRY(object != NULL ? describe_object(&d, object) : describe_table(&d, name, table));
     return tl_result__finish(&rows, out, b->err);
 }

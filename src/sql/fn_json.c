@@ -236,6 +236,7 @@ static tl_status query(looking *l, int64_t i, const tl_json **node)
     *node = NULL;
     TL_TRY(look(l, i));
     const tl_json *v = l->found.value;
+    bool wants_array = k->fn->name[0] == '$'; /* RETURNING ARRAY */
     char wrapper = behaviour(k, 2, 0), instead;
     if (v != NULL && (wrapper == 'W' || (wrapper == 'C' && v->kind != TL_JSON_ARRAY))) {
         tl_json *list = tl_arena_calloc(&l->arena, 2, sizeof *list);
@@ -246,13 +247,16 @@ static tl_status query(looking *l, int64_t i, const tl_json **node)
         list[0] = (tl_json){.kind = TL_JSON_ARRAY, .child = &list[1], .n_children = 1};
         v = list;
     }
-    if (!l->found.failed && v != NULL && is_container(v)) {
+    bool other = wants_array && !l->found.failed && v != NULL && v->kind == TL_JSON_OBJECT;
+    if (!l->found.failed && v != NULL && is_container(v) && !other) {
         *node = v;
         return TL_OK;
     }
-    bool is_empty = !l->found.failed && (v == NULL || tl_json_path_is_lax(l->path));
+    bool is_empty = !l->found.failed && !other && (v == NULL || tl_json_path_is_lax(l->path));
     instead = behaviour(k, 2, is_empty ? 1 : 2);
-    if (!l->found.failed && !is_empty)
+    if (other)
+        l->complaint = "RETURNING ARRAY wants an array, and the value is an object";
+    else if (!l->found.failed && !is_empty)
         l->complaint = "Strict jsonpath mode requires array or object value, and the actual value is a scalar";
     if (instead == 'E')
         return is_empty ? fail_empty(l) : fail_error(l, i);

@@ -267,7 +267,7 @@ static const struct {
     const char *name;
     double (*fn)(double);
 } real_functions[] = {{"SQRT", square_root}, {"EXP", exp}, {"LN", log}, {"LOG10", tl_java_log10}, {"LOG2", log2_java}, {"SIN", sin}, {"COS", cos}, {"TAN", tan}, {"COT", cot},
-                      {"ASIN", tl_java_asin}, {"ACOS", tl_java_acos}, {"ATAN", atan}, {"SINH", tl_java_sinh}, {"COSH", tl_java_cosh}, {"TANH", tl_java_tanh}, {"DEGREES", degrees}, {"RADIANS", radians},
+                      {"ASIN", tl_java_asin}, {"ACOS", tl_java_acos}, {"ATAN", tl_java_atan}, {"SINH", tl_java_sinh}, {"COSH", tl_java_cosh}, {"TANH", tl_java_tanh}, {"DEGREES", degrees}, {"RADIANS", radians},
                       {"LOG", log}};
 
 static tl_status real_kernel(tl_kernel *k)
@@ -289,7 +289,7 @@ static tl_status real2_kernel(tl_kernel *k)
         if (!tl_kernel_is_valid(k, i))
             continue;
         double a = TL_VEC(&k->args[0], double, i), c = TL_VEC(&k->args[1], double, i);
-        TL_OUT(k, double)[i] = which == 'P' ? pow(a, c) : which == 'A' ? atan2(a, c) : log(c) / log(a);
+        TL_OUT(k, double)[i] = which == 'P' ? pow(a, c) : which == 'A' ? tl_java_atan2(a, c) : log(c) / log(a);
     }
     return TL_OK;
 }
@@ -426,6 +426,14 @@ static tl_status uuid_row(tl_kernel *k, int64_t i, bool *is_null)
     return tl_buf_append_str(&k->text, text);
 }
 
+static tl_status uuid_rule(tl_binder *b, const tl_sql_function *fn, tl_expr **args, int32_t n, const tl_type **out)
+{
+    (void)fn;
+    (void)args;
+    (void)n;
+    return tl_bind__simple_type(b, TL_CHAR, /* nullable= */ false, 36, 0, out);
+}
+
 static tl_status uuid_kernel(tl_kernel *k)
 {
     return tl_kernel_text_rows(k, uuid_row);
@@ -468,6 +476,6 @@ const tl_sql_function tl_fn_numbers[] = {
     {.name = "RAND", .args = "?I", .result = "D!", .kernel = rand_kernel, .flags = TL_FN_VOLATILE | TL_FN_NULLS},
     {.name = "RAND_INTEGER", .args = "I", .result = "I", .kernel = rand_integer_kernel, .flags = TL_FN_VOLATILE | TL_FN_CAN_FAIL},
     {.name = "RAND_INTEGER", .args = "II", .result = "I", .kernel = rand_integer_kernel, .flags = TL_FN_VOLATILE | TL_FN_CAN_FAIL},
-    {.name = "UUID", .args = "", .result = "S!", .kernel = uuid_kernel, .flags = TL_FN_VOLATILE},
+    {.name = "UUID", .args = "", .rule = uuid_rule, .kernel = uuid_kernel, .flags = TL_FN_VOLATILE},
     {.name = NULL},
 };

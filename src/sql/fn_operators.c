@@ -15,9 +15,10 @@ static tl_status arithmetic_rule(tl_binder *b, const tl_sql_function *fn, tl_exp
     if (*out == NULL)
         return tl_error_set(b->err, TL_E_INVALID, "Cannot apply '%s' to arguments of type '%s' and '%s'", fn->name, tl_bind__type_text(b, args[0]->type),
                             tl_bind__type_text(b, args[1]->type));
+    bool decimal = (*out)->kind == TL_DECIMAL || (tl_sql__is_integer(*out) && (args[0]->type->kind == TL_DECIMAL || args[1]->type->kind == TL_DECIMAL));
     for (int i = 0; i < 2; i++) {
         const tl_type *t = args[i]->type, *to = *out;
-        if (to->kind == TL_DECIMAL) {
+        if (decimal) {
             static const int32_t digits[] = {[TL_TINYINT] = 3, [TL_SMALLINT] = 5, [TL_INT] = 10, [TL_BIGINT] = 19};
             if (t->kind == TL_DECIMAL)
                 continue;
@@ -183,17 +184,20 @@ static tl_status remainder_of(tl_kernel *k)
             continue;
         if (is_zero(c, i))
             return by_zero(k);
-        if (k->type->kind != TL_DECIMAL) {
+        if (c->col->type->kind != TL_DECIMAL) {
             int64_t y = TL_VEC(c, int64_t, i);
             tl_convert_put_integer(k->out, i, y == -1 ? 0 : TL_VEC(a, int64_t, i) % y);
             continue;
         }
+        bool integer = k->type->kind != TL_DECIMAL; /* of a whole DECIMAL by an integer: fits what it was divided by */
         tl_i128 v;
-        if (tl_decimal__remainder(tl_convert_decimal_at(a->col, i * a->step), a->col->type->scale, tl_convert_decimal_at(c->col, i * c->step), c->col->type->scale,
-                                  k->type->precision, &v))
-            tl_convert_put_decimal(k->out, i, v);
-        else
+        if (!tl_decimal__remainder(tl_convert_decimal_at(a->col, i * a->step), a->col->type->scale, tl_convert_decimal_at(c->col, i * c->step), c->col->type->scale,
+                                   integer ? 38 : k->type->precision, &v))
             TL_TRY(tl_kernel_null(k, i));
+        else if (integer)
+            tl_convert_put_integer(k->out, i, (int64_t)v);
+        else
+            tl_convert_put_decimal(k->out, i, v);
     }
     return TL_OK;
 }
@@ -528,7 +532,7 @@ static tl_status plus_ms(tl_kernel *k)
             continue;
         int64_t ms = TL_VEC(interval, int64_t, i);
         if (k->type->kind == TL_DATE) {
-            TL_OUT(k, int32_t)[i] = (int32_t)(TL_VEC(point, int32_t, i) + floor_div(ms, 86400000));
+            TL_OUT(k, int32_t)[i] = (int32_t)(TL_VEC(point, int32_t, i) + ms / 86400000); /* whole days of the interval */
         } else if (k->type->kind == TL_TIME) {
             int64_t t = (TL_VEC(point, int32_t, i) + ms % 86400000) % 86400000;
             TL_OUT(k, int32_t)[i] = (int32_t)(t < 0 ? t + 86400000 : t);
@@ -566,6 +570,10 @@ static tl_status plus_months_kernel(tl_kernel *k)
         if (!tl_kernel_is_valid(k, i))
             continue;
         int64_t months = TL_VEC(interval, int32_t, i);
+        if (k->type->kind == TL_TIME) { /* months change no time of a day */
+            TL_OUT(k, int32_t)[i] = TL_VEC(point, int32_t, i);
+            continue;
+        }
         if (k->type->kind == TL_DATE) {
             TL_OUT(k, int32_t)[i] = (int32_t)tl_sql__plus_months(TL_VEC(point, int32_t, i), months);
             continue;

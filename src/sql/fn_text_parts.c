@@ -349,7 +349,7 @@ static tl_status encode_utf16(tl_kernel *k, tl_bytes_view v, charset set)
     size_t n;
     if (tl_text__to_utf16(v, &units, &n) != TL_OK)
         return nomem(k);
-    tl_status status = set == CHARSET_UTF16 ? tl_buf_append(&k->text, "\xFE\xFF", 2) : TL_OK;
+    tl_status status = set == CHARSET_UTF16 && n > 0 ? tl_buf_append(&k->text, "\xFE\xFF", 2) : TL_OK;
     for (size_t i = 0; i < n && status == TL_OK; i++) {
         uint8_t out[2] = {(uint8_t)(units[i] >> 8), (uint8_t)units[i]};
         uint8_t swapped[2] = {out[1], out[0]};

@@ -131,9 +131,13 @@ static tl_status from_unixtime_kernel(tl_kernel *k)
 
 /* ---- CONVERT_TZ ---- */
 
-/** As Java's TimeZone.getTimeZone(): a name that is not known is GMT. */
+/** As Java's TimeZone.getTimeZone(): a name that is not known is GMT, and offsets are known behind "GMT" alone. */
 static tl_status zone_of(tl_bytes_view name, const tl_tz **out, tl_error *err)
 {
+    *out = NULL;
+    size_t prefix = name.len >= 3 && memcmp(name.data, "UTC", 3) == 0 ? 3 : name.len >= 2 && memcmp(name.data, "UT", 2) == 0 ? 2 : 0;
+    if (prefix < name.len && (name.data[prefix] == '+' || name.data[prefix] == '-'))
+        return TL_OK;
     tl_status status = tl_tz_find(name, out, NULL);
     if (status == TL_E_NOMEM)
         return tl_nomem(err, "time zone");

@@ -700,8 +700,11 @@ alter(A) ::= RENAME(T) name(N) TO id(I). { A = LIST(NODE(AST_ALTER, T, .text = "
 alter(A) ::= ADD(T) element(E). { A = LIST(NODE(AST_ALTER, T, .text = "ADD", .kid = {LIST(E)})); }
 alter(A) ::= ADD(T) LP element_list(L) RP. { A = LIST(NODE(AST_ALTER, T, .text = "ADD", .kid = {L})); }
 alter(A) ::= ADD(T) if_not_exists_partitions(L). { A = LIST(NODE(AST_ALTER, T, .text = "ADD PARTITION", .kid = {L})); }
-if_not_exists_partitions(A) ::= IF NOT EXISTS partitions(L). { A = L; }
-if_not_exists_partitions(A) ::= partitions(L). { A = L; }
+if_not_exists_partitions(A) ::= IF NOT EXISTS added_partitions(L). { A = L; }
+if_not_exists_partitions(A) ::= added_partitions(L). { A = L; }
+added_partitions(A) ::= partition(P). { A = LIST(P); }
+added_partitions(A) ::= added_partitions(L) partition(P). { A = APPEND(L, P); }
+added_partitions(A) ::= added_partitions(L) COMMA partition(P). { A = APPEND(L, P); }
 alter(A) ::= MODIFY(T) element(E). { A = LIST(NODE(AST_ALTER, T, .text = "MODIFY", .kid = {LIST(E)})); }
 alter(A) ::= MODIFY(T) LP element_list(L) RP. { A = LIST(NODE(AST_ALTER, T, .text = "MODIFY", .kid = {L})); }
 alter(A) ::= DROP(T) name(N). { A = LIST(NODE(AST_ALTER, T, .text = "DROP", .kid = {LIST(N)})); }

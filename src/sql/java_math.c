@@ -69,6 +69,52 @@ double tl_java_asin(double x)
     return x < 0 ? -result : result;
 }
 
+double tl_java_atan(double x)
+{
+    /* arctan of 1/2, 1, 3/2 and infinity, and what their doubles lack */
+    static const double of[] = {4.63647609000806093515e-01, 7.85398163397448278999e-01, 9.82793723247329054082e-01, 1.57079632679489655800e+00};
+    static const double of_low[] = {2.26987774529616870924e-17, 3.06161699786838301793e-17, 1.39033110312309984516e-17, 6.12323399573676603587e-17};
+    static const double p[] = {3.33333333333329318027e-01,  -1.99999999998764832476e-01, 1.42857142725034663711e-01, -1.11111104054623557880e-01,
+                               9.09088713343650656196e-02,  -7.69187620504482999495e-02, 6.66107313738753120669e-02, -5.83357013379057348645e-02,
+                               4.97687799461593236017e-02, -3.65315727442169155270e-02, 1.62858201153657823623e-02};
+    double a = fabs(x), t = a;
+    int near = -1; /* which of the four a is measured from */
+    if (isnan(x) || a < 0x1p-29)
+        return x;
+    if (a >= 0x1p66)
+        return x < 0 ? -of[3] - of_low[3] : of[3] + of_low[3];
+    if (a >= 2.4375)
+        near = 3, t = -1.0 / a;
+    else if (a >= 1.1875)
+        near = 2, t = (a - 1.5) / (1.0 + 1.5 * a);
+    else if (a >= 0.6875)
+        near = 1, t = (a - 1.0) / (a + 1.0);
+    else if (a >= 0.4375)
+        near = 0, t = (2.0 * a - 1.0) / (2.0 + a);
+    double z = t * t, w = z * z, even = p[10], odd = p[9];
+    for (int i = 8; i >= 0; i -= 2)
+        even = p[i] + w * even;
+    for (int i = 7; i >= 1; i -= 2)
+        odd = p[i] + w * odd;
+    double rest = t * (z * even + w * odd), result = near < 0 ? t - rest : of[near] - ((rest - of_low[near]) - t);
+    return x < 0 ? -result : result;
+}
+
+/** The whole circle: y/x as an angle, by the signs of both. What is 0 or infinite has the C library's answers, which are the same. */
+double tl_java_atan2(double y, double x)
+{
+    static const double pi = 3.1415926535897931160E+00, pi_low = 1.2246467991473531772E-16;
+    if (isnan(x) || isnan(y) || x == 0 || y == 0 || isinf(x) || isinf(y))
+        return atan2(y, x);
+    if (x == 1.0)
+        return tl_java_atan(y);
+    int steps = ilogb(y) - ilogb(x);
+    double z = steps > 60 ? half_pi_high + 0.5 * pi_low : x < 0 && steps < -60 ? 0.0 : tl_java_atan(fabs(y / x));
+    if (x > 0)
+        return y < 0 ? -z : z;
+    return y < 0 ? (z - pi_low) - pi : pi - (z - pi_low);
+}
+
 /** e^x for x from 0 to 709. */
 static double fdlibm_exp(double x)
 {
@@ -88,6 +134,8 @@ static double fdlibm_exp(double x)
 double tl_java_sinh(double x)
 {
     double a = fabs(x), h = x < 0 ? -0.5 : 0.5;
+    if (isnan(x) || a > 1400) /* far beyond what a double holds */
+        return isnan(x) ? x : h * (double)INFINITY;
     if (a < 22) {
         if (a < 0x1p-28)
             return x;
@@ -103,6 +151,8 @@ double tl_java_sinh(double x)
 double tl_java_cosh(double x)
 {
     double a = fabs(x);
+    if (isnan(x) || a > 1400)
+        return isnan(x) ? x : (double)INFINITY;
     if (a < 0.5 * M_LN2) {
         double t = expm1(a), w = 1.0 + t;
         return a < 0x1p-55 ? w : 1.0 + t * t / (w + w);

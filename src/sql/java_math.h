@@ -7,6 +7,8 @@
 double tl_java_log10(double x);
 double tl_java_acos(double x);
 double tl_java_asin(double x);
+double tl_java_atan(double x);
+double tl_java_atan2(double y, double x);
 double tl_java_sinh(double x);
 double tl_java_cosh(double x);
 double tl_java_tanh(double x);
