@@ -499,6 +499,19 @@ static tl_status stored_type(tl_binder *b, const tl_definition *d, const tl_sql_
     return tl_sql__own_type(b->stmt, *out, b->err);
 }
 
+/* Options 'table-default.KEY' of a catalog: KEY of every table made in it that does not say otherwise (Java: AbstractCatalog.copyTableDefaultOptions). */
+static tl_status add_table_defaults(tl_binder *b, const tl_options *catalog, tl_options *options)
+{
+    static const char prefix[] = "table-default.";
+    for (size_t i = 0; i < catalog->count; i++) {
+        const char *key = catalog->keys[i] + sizeof prefix - 1;
+        if (strncmp(catalog->keys[i], prefix, sizeof prefix - 1) == 0 && tl_options_get(options, key) == NULL &&
+            tl_options_set(options, key, catalog->values[i]) != TL_OK)
+            return tl_nomem(b->err, "options");
+    }
+    return TL_OK;
+}
+
 static tl_status create_in_lake(tl_binder *b, const tl_sql_catalog *catalog, const tl_sql_path *path, const tl_definition *d, const tl_ast *ast, bool *existed)
 {
     const char *connector = tl_options_get(d->options, "connector");
@@ -506,6 +519,7 @@ static tl_status create_in_lake(tl_binder *b, const tl_sql_catalog *catalog, con
         return BIND_ERROR(b, ast, "Paimon Catalog only supports paimon tables, but you specify 'connector'='%s' when using Paimon Catalog. "
                                   "You can create TEMPORARY table instead if you want to create the table of other connector.", connector);
     tl_options_remove(d->options, "connector");
+    TL_TRY(add_table_defaults(b, &catalog->options, d->options));
     tl_field *fields = tl_arena_calloc(b->arena, (size_t)d->n_columns + 1, sizeof *fields);
     BIND_ALLOC(b, fields);
     int32_t n = 0;
