@@ -352,7 +352,7 @@ tl_status tl_table__splits(tl_table *table, const tl_entries *entries, int64_t s
         if (group_add(&g, &entries->items[i]) != TL_OK)
             status = tl_nomem(err, "splits");
     }
-    if (status == TL_OK && tl_table__option_bool(opts, "scan.plan-sort-partition"))
+    if (status == TL_OK && g.n > 1 && tl_table__option_bool(opts, "scan.plan-sort-partition"))
         qsort_r(g.items, g.n, sizeof *g.items, compare_groups, (void *)table->partition_type);
     for (size_t i = 0; status == TL_OK && i < g.n; i++)
         status = split_group(&p, &g.items[i], err);
