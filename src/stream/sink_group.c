@@ -232,14 +232,31 @@ static tl_status recover(tl_sink_group *g, tl_error *err)
 
 /* ---- rows ---- */
 
-static tl_status without_update_before(const tl_batch *batch, tl_batch **out, tl_error *err)
+/* Whether the row of kind -U has another key than the one that takes its place, which then does not replace it:
+   change events give both next to each other. */
+static bool leaves_its_key(const tl_sink_group *g, const tl_batch *batch, int64_t row)
+{
+    const tl_table_schema *schema = tl_table_schema_of(g->sink->table);
+    if (row + 1 == batch->n_rows)
+        return true;
+    if (batch->row_kind[row + 1] != TL_KIND_UPDATE_AFTER)
+        return false;
+    for (int32_t k = 0; k < schema->n_primary_keys; k++) {
+        const tl_column *col = batch->cols[tl_type_field_index(schema->row_type, schema->primary_keys[k])];
+        if (tl_column_compare(col, row, col, row + 1, /* descending= */ false, /* nulls_first= */ true) != 0)
+            return true;
+    }
+    return false;
+}
+
+static tl_status without_update_before(const tl_sink_group *g, const tl_batch *batch, tl_batch **out, tl_error *err)
 {
     TL_CLEANUP(tl_freep) uint32_t *sel = tl_alloc(sizeof *sel * (size_t)(batch->n_rows + 1));
     if (sel == NULL)
         return tl_nomem(err, "rows");
     int64_t n = 0;
     for (int64_t i = 0; i < batch->n_rows; i++)
-        if (batch->row_kind[i] != TL_KIND_UPDATE_BEFORE)
+        if (batch->row_kind[i] != TL_KIND_UPDATE_BEFORE || (g->takes_deletes && leaves_its_key(g, batch, i)))
             sel[n++] = (uint32_t)i;
     return tl_batch_gather(batch, sel, n, out, err);
 }
@@ -272,7 +289,7 @@ static tl_status write_rows(tl_sink_group *g, const tl_pipeline *p, const tl_bat
     TL_CLEANUP(tl_batch_freep) tl_batch *kept = NULL;
     TL_CLEANUP(tl_batch_freep) tl_batch *typed = NULL;
     if (g->drop_update_before && !(g->takes_deletes && p->splits_updates) && batch->row_kind != NULL) {
-        TL_TRY(without_update_before(batch, &kept, err));
+        TL_TRY(without_update_before(g, batch, &kept, err));
         batch = kept;
     }
     if (g->connector != NULL)
