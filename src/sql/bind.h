@@ -252,6 +252,10 @@ tl_plan *tl_bind__new_plan(tl_binder *b, tl_plan_kind kind, const tl_type *type,
 tl_status tl_bind__project(tl_binder *b, tl_plan *input, tl_expr **exprs, const char *const *names, int32_t n, tl_plan **out);
 tl_status tl_bind__filter(tl_binder *b, tl_plan *input, tl_expr *condition, tl_plan **out);
 tl_status tl_bind__scope_of(tl_binder *b, const tl_plan *plan, const char *rel, const tl_ast *names, const tl_ast *at, tl_scope **out);
+/** Bind an expression over a plan's columns alone: of a table's definition. */
+tl_status tl_bind__over(tl_binder *b, const tl_plan *plan, const tl_ast *ast, tl_expr **out);
+/** Above a lake table's scan the condition that its option `scan.partitions` means, if it has one (scan_partitions.c). */
+tl_status tl_bind__scan_partitions(tl_binder *b, const tl_sql_table *table, tl_plan **plan);
 /** Columns of the table and, above the scan, computed columns and the watermark. `hints`: OPTIONS. */
 tl_status tl_bind__table_scan(tl_binder *b, const tl_ast *name, const tl_ast *hints, tl_plan **out, tl_scope **scope, const char *alias);
 /** How many computed columns a lake table's options hold. */

@@ -359,8 +359,7 @@ static tl_status plain_scan(tl_binder *b, const tl_sql_table *table, tl_plan **o
     return TL_OK;
 }
 
-/** Bind an expression of a table's definition over its stored columns. */
-static tl_status bind_over(tl_binder *b, const tl_plan *plan, const tl_ast *ast, tl_expr **out)
+tl_status tl_bind__over(tl_binder *b, const tl_plan *plan, const tl_ast *ast, tl_expr **out)
 {
     tl_scope *scope, *saved = b->scope;
     bool allowed = b->aggregates_allowed;
@@ -390,7 +389,7 @@ static tl_status add_computed(tl_binder *b, const tl_sql_object *object, tl_plan
         names[i] = tl_arena_strdup(b->arena, c->name);
         BIND_ALLOC(b, names[i]);
         if (c->computed != NULL) {
-            TL_TRY(bind_over(b, *plan, c->computed, &exprs[i]));
+            TL_TRY(tl_bind__over(b, *plan, c->computed, &exprs[i]));
             continue;
         }
         TL_TRY(tl_bind__column(b, stored, (*plan)->type->fields[stored].type, NULL, &exprs[i]));
@@ -416,7 +415,7 @@ static tl_status add_watermark(tl_binder *b, const tl_ast *column, const tl_ast 
     const tl_type *type = (*plan)->type->fields[i].type;
     TL_TRY(tl_bind__check_rowtime(b, column, type));
     tl_expr *value;
-    TL_TRY(bind_over(b, *plan, watermark, &value));
+    TL_TRY(tl_bind__over(b, *plan, watermark, &value));
     TL_TRY(tl_bind__coerce(b, value, type, &value));
     tl_plan *node = tl_bind__new_plan(b, TL_PLAN_WATERMARK, (*plan)->type, *plan);
     BIND_ALLOC(b, node);
@@ -511,7 +510,7 @@ static tl_status add_stored_computed(tl_binder *b, const tl_sql_table *table, in
         const tl_ast *ast;
         if (text != NULL) {
             TL_TRY(tl_error_wrap(b->err, tl_sql__parse_expr(b->arena, text, strlen(text), &ast, b->err), "computed column '%s'", name));
-            TL_TRY(bind_over(b, *plan, ast, &exprs[at]));
+            TL_TRY(tl_bind__over(b, *plan, ast, &exprs[at]));
             names[at++] = name;
         } else if (stored < n) {
             TL_TRY(tl_bind__column(b, stored, table->row_type->fields[stored].type, NULL, &exprs[at]));
@@ -602,6 +601,7 @@ tl_status tl_bind__table_scan(tl_binder *b, const tl_ast *name, const tl_ast *hi
             if (object->watermark != NULL)
                 TL_TRY(add_watermark(b, object->watermark_column, object->watermark, out));
         } else if (!tl_table_is_system(table->table)) {
+            TL_TRY(tl_bind__scan_partitions(b, table, out));
             TL_TRY(add_stored_definitions(b, table, out));
         }
     }

@@ -167,6 +167,7 @@ static const tl_option_def options[] = {
     {"partition.timestamp-pattern", "string", NULL, E, "How partition columns make up a time.", false, NULL},
     {"partition.timestamp-format.strict", "boolean", "false", R, "Refuse partitions whose value is no time.", false, NULL},
     {"partition.end-input-to-done", "boolean", "false", E, "Mark partitions done at the end of an INSERT in batch.", false, NULL},
+    {"scan.partitions", "string", NULL, E, "Partitions that a batch query reads: `a=1,b=2;a=3,b=4`, `max_pt()`, `max_two_pt()`; look-ups: the last two.", false, NULL},
     {"scan.plan-sort-partition", "boolean", "false", E, "Sort splits by partition.", false, NULL},
     {"primary-key", "string", NULL, E, "Primary key, instead of the DDL's.", true, NULL},
     {"partition", "string", NULL, E, "Partition columns, instead of the DDL's.", true, NULL},
