@@ -36,6 +36,8 @@ size_t tl_codec__lzo_compress(tl_bytes_view src, uint8_t *dst);
 bool tl_codec__zstd_is_futile(tl_bytes_view src);
 /** Whether pieces of the input, of 1,023 bytes in all, have no repetition that level 1 would find. For an input of more than 64 bytes. */
 bool tl_codec__zstd_hardly_repeats(tl_bytes_view src);
+/** The same, and whether no Huffman code would save bytes, of a dictionary's packed numbers; pieces of 512 bytes in all are looked at for repetitions. */
+bool tl_codec__zstd_packed_is_futile(tl_bytes_view src);
 /** A frame with an input of up to 128 KiB as it is, at most 12 bytes longer, which `dst` has room for; its bytes. */
 size_t tl_codec__zstd_store(tl_bytes_view src, uint8_t *dst);
 /** Of a frame that is one segment, without a checksum, with the bytes of its content: at most 9 bytes; where the first block goes. */

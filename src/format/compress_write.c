@@ -119,17 +119,19 @@ static size_t bound(const tl_compressor *c, size_t bytes)
     return 0;
 }
 
-#define LIGHT_BYTES_MAX (128u << 10) /* of a block */
+#define STORED_MAX (128u << 10) /* of a block */
 
-static bool is_futile(const tl_compressor *c, tl_bytes_view src)
+static bool is_futile(const tl_compressor *c, tl_bytes_view src, int32_t width)
 {
-    if (c->light && src.len > TL_ZSTD_SHORT_MIN && src.len <= LIGHT_BYTES_MAX)
+    if (c->level == 1 && width == TL_WIDTH_PACKED && src.len > TL_ZSTD_SHORT_MAX && src.len <= STORED_MAX)
+        return tl_codec__zstd_packed_is_futile(src);
+    if (c->light && src.len > TL_ZSTD_SHORT_MIN && src.len <= STORED_MAX)
         return tl_codec__zstd_hardly_repeats(src);
     return c->level == 1 && tl_codec__zstd_is_futile(src);
 }
 
 /* Bytes written to dst (of at least bound() bytes); 0 on failure. */
-static size_t run(const tl_compressor *c, tl_bytes_view src, uint8_t *dst, size_t room)
+static size_t run(const tl_compressor *c, tl_bytes_view src, int32_t width, uint8_t *dst, size_t room)
 {
     const char *in = (const char *)src.data;
     switch (c->codec) {
@@ -137,7 +139,7 @@ static size_t run(const tl_compressor *c, tl_bytes_view src, uint8_t *dst, size_
         memcpy(dst, in, src.len);
         return src.len;
     case TL_CODEC_ZSTD: {
-        if (is_futile(c, src))
+        if (is_futile(c, src, width))
             return tl_codec__zstd_store(src, dst);
         size_t n = ZSTD_compress2(c->zstd, dst, room, in, src.len);
         return ZSTD_isError(n) ? 0 : n;
@@ -193,7 +195,7 @@ tl_status tl_compress_values(tl_compressor *compressor, tl_bytes_view src, size_
     if (width != 0 && compressor->codec == TL_CODEC_ZSTD && compressor->level == 1 && tl_buf_reserve(out, src.len + 40) == TL_OK)
         n = tl_codec__zstd_numbers(compressor->zstd, src, from, width, compressor->light, out->data + out->len);
     if (n == 0)
-        n = run(compressor, src, out->data + out->len, room);
+        n = run(compressor, src, width, out->data + out->len, room);
     if (n == 0)
         return tl_error_set(err, TL_E_NOMEM, "%s: compression of %zu bytes failed", tl_codec_name(compressor->codec), src.len);
     out->len += n;

@@ -37,9 +37,11 @@ void tl_compressor_free(tl_compressor *compressor);
 tl_status tl_compress(tl_compressor *compressor, tl_bytes_view src, tl_buf *out, tl_error *err);
 /**
  * The same of input that from byte `from` on is values, hardly any of which comes twice: numbers (LE) of `width` 4 or 8, or byte strings in Parquet's
- * PLAIN form, TL_WIDTH_OF_STRINGS. What they have in common is sooner found out. Width 0: not known to be values.
+ * PLAIN form, TL_WIDTH_OF_STRINGS. What they have in common is sooner found out. TL_WIDTH_PACKED: numbers of a dictionary, packed by bits, most of
+ * which cannot be made smaller: sooner found out, too. Width 0: not known to be values.
  */
 #define TL_WIDTH_OF_STRINGS (-1)
+#define TL_WIDTH_PACKED (-2)
 tl_status tl_compress_values(tl_compressor *compressor, tl_bytes_view src, size_t from, int32_t width, tl_buf *out, tl_error *err);
 /** Whether numbers are fewer bytes, compressed as they are, than a dictionary of them and their places in it; of few numbers only. */
 bool tl_compress_beats_dictionary(const tl_compressor *compressor, tl_bytes_view numbers, int32_t width);

@@ -23,8 +23,9 @@
 
 #define VALUES_MIN 16
 #define BEFORE_RAW 16             /* bytes before the values that are not compressed: levels of a page without nulls */
-#define BEFORE_RAW_SHORT 300      /* the same in a short page, which is below CODED_MIN */
-#define CODED_MIN (16u << 10)     /* bytes from which on it pays to ask zstd for parts of the frame */
+#define BEFORE_RAW_SHORT 300      /* the same in a short page */
+#define SHORT_MAX (16u << 10)
+#define CODED_MIN (4u << 10)      /* bytes from which on it pays to ask zstd for parts of the frame */
 #define BLOCK_BYTES (128u << 10)  /* Block_Maximum_Size */
 #define MATCH_MIN 3               /* of a sequence */
 #define MATCH_MAX 34              /* of those whose code needs no bits */
@@ -187,7 +188,7 @@ typedef struct numbers {
     bool coded;        /* own bytes are coded */
     ZSTD_CCtx *zstd;
     uint8_t *scratch;  /* own bytes of a block, then zstd's frame of them */
-    size_t frame_room;
+    size_t block, frame_room;
 } numbers;
 
 /*
@@ -196,7 +197,7 @@ typedef struct numbers {
  */
 static size_t put_coded_literals(const numbers *job, size_t n, uint8_t *to)
 {
-    uint8_t *frame = job->scratch + BLOCK_BYTES;
+    uint8_t *frame = job->scratch + job->block;
     size_t bytes = ZSTD_compress2(job->zstd, frame, job->frame_room, job->scratch, n);
     size_t head = ZSTD_isError(bytes) ? 0 : frame_header_bytes(frame);
     if (head == 0 || bytes < head + 3 + 6)
@@ -264,7 +265,7 @@ static uint8_t *put_before(const numbers *job, uint8_t *to, tl_bytes_view before
 {
     if (before.len <= raw_max)
         return put_raw_block(to, before.data, before.len, false);
-    uint8_t *frame = job->scratch + BLOCK_BYTES;
+    uint8_t *frame = job->scratch + job->block;
     size_t bytes = ZSTD_compress2(job->zstd, frame, job->frame_room, before.data, before.len);
     size_t head = ZSTD_isError(bytes) ? 0 : frame_header_bytes(frame);
     /* At most a block, which then is the last one of its frame, but not of this. */
@@ -308,20 +309,21 @@ static size_t find_values(tl_bytes_view src, size_t from, int32_t width, bool li
 
 size_t tl_codec__zstd_numbers(ZSTD_CCtx *zstd, tl_bytes_view src, size_t from, int32_t width, bool light, uint8_t *dst)
 {
-    bool is_short = src.len < CODED_MIN;
-    size_t before_raw = is_short ? BEFORE_RAW_SHORT : BEFORE_RAW;
-    if (from > (is_short ? BEFORE_RAW_SHORT : BLOCK_BYTES))
+    bool too_short = src.len < CODED_MIN; /* for parts that zstd codes */
+    size_t before_raw = src.len < SHORT_MAX ? BEFORE_RAW_SHORT : BEFORE_RAW;
+    if (from > (too_short ? before_raw : BLOCK_BYTES))
         return 0;
     numbers job = {.zstd = zstd};
     size_t n = find_values(src, from, width, light, &job.shape);
     if (n == 0)
         return 0;
     job.coded = !light && own_bytes_are_skewed(src.data + from, n, &job.shape);
-    if (job.coded && is_short)
+    if (job.coded && too_short)
         return 0;
     TL_CLEANUP(tl_freep) uint8_t *scratch = NULL;
-    job.frame_room = ZSTD_compressBound(BLOCK_BYTES);
-    if ((job.coded || from > before_raw) && (scratch = tl_alloc(BLOCK_BYTES + job.frame_room)) == NULL)
+    job.block = TL_MIN(src.len, BLOCK_BYTES);
+    job.frame_room = ZSTD_compressBound(job.block);
+    if ((job.coded || from > before_raw) && (scratch = tl_alloc(job.block + job.frame_room)) == NULL)
         return 0;
     job.scratch = scratch;
     uint8_t *to = tl_codec__zstd_frame_header(dst, (uint32_t)src.len);

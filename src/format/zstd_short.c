@@ -39,18 +39,6 @@ static bool repeats(const uint8_t *p, size_t n)
     return false;
 }
 
-/* Pieces from all over the input: what comes once a row of some hundred bytes is seen, too. */
-bool tl_codec__zstd_hardly_repeats(tl_bytes_view src)
-{
-    enum { PIECES = 4, PIECE = TL_ZSTD_SHORT_MAX / PIECES };
-    if (src.len <= TL_ZSTD_SHORT_MAX)
-        return !repeats(src.data, src.len);
-    uint8_t pieces[PIECES * PIECE];
-    for (size_t i = 0; i < PIECES; i++)
-        memcpy(pieces + i * PIECE, src.data + (src.len - PIECE) / (PIECES - 1) * i, PIECE);
-    return !repeats(pieces, sizeof pieces);
-}
-
 /* Whether a Huffman code would save bytes, its table included. */
 bool tl_codec__huffman_saves(const uint32_t counts[256], uint32_t n)
 {
@@ -72,6 +60,28 @@ static bool is_skewed(const uint8_t *p, size_t n)
     for (size_t i = 0; i < n; i++)
         counts[p[i]]++;
     return tl_codec__huffman_saves(counts, (uint32_t)n);
+}
+
+/* Pieces from all over the input: what comes once a row of some hundred bytes is seen, too. */
+static bool pieces_repeat(tl_bytes_view src, size_t piece)
+{
+    enum { PIECES = 4 };
+    if (src.len <= PIECES * piece)
+        return repeats(src.data, src.len);
+    uint8_t pieces[TL_ZSTD_SHORT_MAX];
+    for (size_t i = 0; i < PIECES; i++)
+        memcpy(pieces + i * piece, src.data + (src.len - piece) / (PIECES - 1) * i, piece);
+    return repeats(pieces, PIECES * piece);
+}
+
+bool tl_codec__zstd_hardly_repeats(tl_bytes_view src)
+{
+    return !pieces_repeat(src, TL_ZSTD_SHORT_MAX / 4);
+}
+
+bool tl_codec__zstd_packed_is_futile(tl_bytes_view src)
+{
+    return !is_skewed(src.data, src.len) && !pieces_repeat(src, 128);
 }
 
 bool tl_codec__zstd_is_futile(tl_bytes_view src)

@@ -375,8 +375,8 @@ static tl_status put_page(tl_pq_leaf *leaf, size_t head, size_t values, tl_pq_pa
         if (tl_buf_append(stored, page->data, head) != TL_OK)
             return tl_pq__leaf_nomem(leaf, err);
         bool plain = leaf->hardly_repeats && header->data.encoding == TL_PQ_PLAIN;
-        TL_TRY(tl_compress_values(writer->compressor, (tl_bytes_view){page->data + head, page->len - head}, values - head,
-                                  plain ? tl_pq__values_width(leaf) : 0, stored, err));
+        int32_t width = plain ? tl_pq__values_width(leaf) : leaf->mode == TL_PQ_MODE_DICT ? TL_WIDTH_PACKED : 0;
+        TL_TRY(tl_compress_values(writer->compressor, (tl_bytes_view){page->data + head, page->len - head}, values - head, width, stored, err));
         header->data.is_compressed = true;
     }
     if (stored->len > INT32_MAX)
