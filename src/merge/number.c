@@ -4,7 +4,8 @@
  * Integers are reckoned in more bits than they have; a result that does not fit its type is an error that names key and column,
  * never a wrapped number as in the reference. What counts is the result: a value that is too large for a while, until a
  * retraction brings it back, does no harm. DECIMAL(p > 18) becomes NULL beyond its precision; DECIMAL(p <= 18) only beyond 64
- * bits, so that 999 + 999 in DECIMAL(3, 0) is 1998: what the reference stores, it must read again.
+ * bits, so that 999 + 999 in DECIMAL(3, 0) is 1998: what the reference stores, it must read again. Only Parquet files keep it
+ * (tl_batch_fit_decimals).
  */
 #include "merge/decimal.h"
 #include "merge/merge_private.h"

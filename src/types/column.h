@@ -175,6 +175,11 @@ tl_status tl_batch_slice(const tl_batch *batch, int64_t from, int64_t length, tl
 tl_status tl_batch_gather(const tl_batch *batch, const uint32_t *idx, int64_t n, tl_batch **out, tl_error *err);
 /** Columns by index; the rows' kinds and sequence numbers are kept. */
 tl_status tl_batch_project(const tl_batch *batch, const int32_t *indices, int32_t n, tl_batch **out, tl_error *err);
+/**
+ * The batch with NULL for nullable DECIMAL(p <= 18) that are larger than their precision, for files whose readers take such values for
+ * NULL or stumble over them (ORC, Avro; Java: Decimal.fromBigDecimal). *out is NULL if all fit, as nearly always. Nested ones are not looked at.
+ */
+tl_status tl_batch_fit_decimals(const tl_batch *batch, tl_batch **out, tl_error *err);
 tl_status tl_batch_concat(const tl_batch *const *batches, int32_t n, tl_batch **out, tl_error *err);
 int64_t tl_batch_bytes(const tl_batch *batch);
 /** Sequence numbers of a batch that has none: `first` and on. */

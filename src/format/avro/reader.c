@@ -57,9 +57,13 @@ static tl_status field_error(const avro_reader *r, int64_t row_number, tl_status
 static tl_status finish_batch(avro_reader *r, int64_t first_row, int64_t n_rows, tl_batch **out, tl_error *err)
 {
     TL_CLEANUP(tl_batch_freep) tl_batch *batch = NULL;
-    TL_TRY(tl_batch_create(r->base.type, n_rows, &batch, err));
-    for (int32_t c = 0; c < batch->n_cols; c++)
-        TL_TRY(tl_avro__rows_take(&r->rows, c, &batch->cols[c], err));
+    TL_CLEANUP(tl_batch_freep) tl_batch *read = NULL;
+    TL_TRY(tl_batch_create(r->base.type, n_rows, &read, err));
+    for (int32_t c = 0; c < read->n_cols; c++)
+        TL_TRY(tl_avro__rows_take(&r->rows, c, &read->cols[c], err));
+    TL_TRY(tl_batch_fit_decimals(read, &batch, err));
+    if (batch == NULL)
+        batch = TL_STEAL(read);
     if (r->with_row_numbers)
         TL_TRY(tl_batch_number(batch, first_row, err));
     *out = TL_STEAL(batch);

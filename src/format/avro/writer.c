@@ -126,6 +126,9 @@ static tl_status writer_write(tl_file_writer *writer, const tl_batch *batch, tl_
     avro_writer *w = (avro_writer *)writer;
     if (batch->n_cols != w->type->n_fields)
         return tl_error_set(err, TL_E_INTERNAL, "a batch of %d columns for a file of %d", batch->n_cols, w->type->n_fields);
+    TL_CLEANUP(tl_batch_freep) tl_batch *fitting = NULL;
+    TL_TRY(tl_batch_fit_decimals(batch, &fitting, err));
+    batch = fitting != NULL ? fitting : batch;
     tl_status status = write_rows(w, batch, err);
     if (status == TL_OK && w->with_stats)
         status = tl_format__gathered_add(&w->stats, batch, err);

@@ -143,6 +143,9 @@ static tl_status write_rows(orc_writer *w, const tl_batch *batch, tl_error *err)
 {
     if (batch->n_cols != w->type->n_fields)
         return tl_error_set(err, TL_E_INTERNAL, "a batch of %d columns for a file of %d", batch->n_cols, w->type->n_fields);
+    TL_CLEANUP(tl_batch_freep) tl_batch *fitting = NULL;
+    TL_TRY(tl_batch_fit_decimals(batch, &fitting, err));
+    batch = fitting != NULL ? fitting : batch;
     for (int64_t from = 0, n; from < batch->n_rows; from += n) {
         n = TL_MIN(batch->n_rows - from, TL_ORC_STRIDE - w->stripe_rows % TL_ORC_STRIDE);
         TL_TRY(write_piece(w, batch, from, n, err));
