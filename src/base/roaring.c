@@ -289,6 +289,22 @@ static bool next_numbers(tl_roaring_ranges *it, uint32_t first, uint32_t *from, 
     return true;
 }
 
+bool tl_roaring_may_have_run(const tl_roaring_box *box, uint32_t n)
+{
+    if (box->form == TL_ROARING_RUN)
+        return true;
+    if (box->form == TL_ROARING_BITMAP) {
+        uint32_t filled = 0, wanted = (n - 63) / 64; /* that so many bits fill, wherever they begin */
+        for (size_t i = 0; i < TL_ROARING_BITMAP_BYTES && filled < wanted; i += sizeof(uint64_t))
+            filled = tl_read_le64(box->data + i) == UINT64_MAX ? filled + 1 : 0;
+        return filled == wanted;
+    }
+    for (uint32_t i = n - 1; i < box->card; i++)
+        if (read16(box->data, i) - read16(box->data, i - (n - 1)) == n - 1)
+            return true;
+    return false;
+}
+
 bool tl_roaring_next_range(tl_roaring_ranges *it, uint32_t first, uint32_t *from, uint32_t *to)
 {
     switch (it->box->form) {

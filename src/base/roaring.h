@@ -50,6 +50,9 @@ typedef struct tl_roaring_ranges {
 /** Next range that ends at `first` or later; false if there is none. `first` never falls. */
 bool tl_roaring_next_range(tl_roaring_ranges *it, uint32_t first, uint32_t *from, uint32_t *to);
 
+/** Whether the box may have `n` numbers in a row; n >= 128. */
+bool tl_roaring_may_have_run(const tl_roaring_box *box, uint32_t n);
+
 /* ---- 32-bit bitmaps in the portable form ---- */
 
 typedef struct tl_roaring32 {

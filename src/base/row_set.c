@@ -19,6 +19,40 @@ bool tl_row_ranges_meet(const tl_row_ranges *ranges, size_t *at, int64_t from, i
     return *at < ranges->n && ranges->items[*at].from < to;
 }
 
+tl_status tl_row_ranges_add(tl_row_ranges *ranges, size_t *cap, int64_t from, int64_t to, tl_error *err)
+{
+    if (from >= to)
+        return TL_OK;
+    if (ranges->n > 0 && from <= ranges->items[ranges->n - 1].to) {
+        ranges->items[ranges->n - 1].to = TL_MAX(ranges->items[ranges->n - 1].to, to);
+        return TL_OK;
+    }
+    if (ranges->n == *cap) {
+        size_t grown = TL_MAX(*cap * 2, (size_t)8);
+        tl_row_range *items = tl_realloc(ranges->items, grown * sizeof *items);
+        if (items == NULL)
+            return tl_nomem(err, "row ranges");
+        ranges->items = items;
+        *cap = grown;
+    }
+    ranges->items[ranges->n++] = (tl_row_range){from, to};
+    return TL_OK;
+}
+
+tl_status tl_row_ranges_and(const tl_row_ranges *a, const tl_row_ranges *b, tl_row_ranges *out, tl_error *err)
+{
+    size_t cap = 0;
+    for (size_t i = 0, j = 0; i < a->n && j < b->n;) {
+        tl_row_range x = a->items[i], y = b->items[j];
+        TL_TRY(tl_row_ranges_add(out, &cap, TL_MAX(x.from, y.from), TL_MIN(x.to, y.to), err));
+        if (x.to < y.to)
+            i++;
+        else
+            j++;
+    }
+    return TL_OK;
+}
+
 static size_t n_words(const tl_row_set *set)
 {
     return (size_t)(set->n_rows / 64 + (set->n_rows % 64 != 0));
@@ -148,16 +182,11 @@ tl_status tl_row_set_ranges(const tl_row_set *set, int64_t gap, tl_row_ranges *o
             to = next_row(set, next, false);
             next = next_row(set, to, true);
         }
-        if (ranges.n == cap) {
-            cap = cap == 0 ? 8 : cap * 2;
-            tl_row_range *items = tl_realloc(ranges.items, cap * sizeof *items);
-            if (items == NULL) {
-                tl_row_ranges_deinit(&ranges);
-                return tl_nomem(err, "rows of a file");
-            }
-            ranges.items = items;
+        tl_status status = tl_row_ranges_add(&ranges, &cap, from, to, err);
+        if (status != TL_OK) {
+            tl_row_ranges_deinit(&ranges);
+            return status;
         }
-        ranges.items[ranges.n++] = (tl_row_range){from, to};
         from = next;
     }
     *out = ranges;

@@ -23,6 +23,11 @@ size_t tl_row_ranges_find(const tl_row_ranges *ranges, size_t start, int64_t row
 /** Whether some of the rows [from, to) are in the ranges. *at (at first 0) moves on, so that `from` may only grow. */
 bool tl_row_ranges_meet(const tl_row_ranges *ranges, size_t *at, int64_t from, int64_t to);
 
+/** Append rows [from, to), which begin in the last range or behind it; *cap is the room of the items, 0 at first. */
+tl_status tl_row_ranges_add(tl_row_ranges *ranges, size_t *cap, int64_t from, int64_t to, tl_error *err);
+/** The rows that are in both. *out comes empty. */
+tl_status tl_row_ranges_and(const tl_row_ranges *a, const tl_row_ranges *b, tl_row_ranges *out, tl_error *err);
+
 /** Some of the rows [0, n_rows). */
 typedef struct tl_row_set {
     int64_t n_rows;

@@ -6,6 +6,7 @@
 #define TL_INDEX_DELETION_VECTOR_H
 
 #include "base/map.h"
+#include "base/row_set.h"
 #include "io/io.h"
 
 /* ---- one vector ---- */
@@ -31,6 +32,12 @@ int64_t tl_dv_last(const tl_dv *dv);
  * many; where all stay, `sel` is not written.
  */
 int64_t tl_dv_select(const tl_dv *dv, const int64_t *rows, int64_t n, uint32_t *sel);
+
+/**
+ * What is worth reading of a file of about n_rows rows, whatever their number: where hardly any rows are deleted, all others; else all but
+ * long stretches of deleted ones. *out comes empty.
+ */
+tl_status tl_dv_rest(const tl_dv *dv, int64_t n_rows, tl_row_ranges *out, tl_error *err);
 
 /**
  * A record of an index file: int32 BE size, payload, int32 BE CRC-32 of the payload.

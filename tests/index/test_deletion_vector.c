@@ -135,6 +135,28 @@ static tl_dv *through_bytes(const tl_dv *dv)
     return again;
 }
 
+/* What is worth reading has every row that is not deleted, and no long stretch of deleted ones. */
+static void check_rest(const tl_dv *dv, const int64_t *deleted, size_t n_deleted, int64_t base, int64_t span)
+{
+    for (int few = 0; few < 2; few++) {
+        tl_row_ranges rest = {NULL, 0};
+        size_t at = 0;
+        int64_t stretch = 0;
+        OK(tl_dv_rest(dv, few ? INT64_MAX : 0, &rest, &err));
+        assert_true(rest.n > 0 && rest.items[rest.n - 1].to == INT64_MAX);
+        for (int64_t row = base, i = 0; row < base + span; row++) {
+            for (; i < (int64_t)n_deleted && deleted[i] < row; i++)
+                ;
+            bool is_deleted = i < (int64_t)n_deleted && deleted[i] == row;
+            bool is_wanted = tl_row_ranges_meet(&rest, &at, row, row + 1);
+            stretch = is_deleted && is_wanted ? stretch + 1 : 0;
+            assert_true(is_wanted || is_deleted);
+            assert_true(stretch < (few ? 1 : 512)); /* stretches are looked for in each box of 65,536 rows alone */
+        }
+        tl_row_ranges_deinit(&rest);
+    }
+}
+
 static void random_vectors_select_as_a_set_does(void **state)
 {
     (void)state;
@@ -150,9 +172,11 @@ static void random_vectors_select_as_a_set_does(void **state)
         assert_int_equal(tl_dv_count(dv), n);
         assert_int_equal(tl_dv_last(dv), n == 0 ? -1 : rows[n - 1]);
         check_selections(dv, rows, n, base, span);
+        check_rest(dv, rows, n, base, span);
         tl_dv *again = through_bytes(dv);
         assert_int_equal(tl_dv_count(again), n);
         check_selections(again, rows, n, base, span);
+        check_rest(again, rows, n, base, span);
         tl_dv_unref(again);
         tl_dv_unref(dv);
     }

@@ -59,39 +59,9 @@ static void ranges_deinit(ranges *r)
     r->cap = 0;
 }
 
-/* Append rows [from, to) behind or touching the last range. */
 static tl_status ranges_add(ranges *r, int64_t from, int64_t to, tl_error *err)
 {
-    tl_row_ranges *rows = &r->rows;
-    if (from >= to)
-        return TL_OK;
-    if (rows->n > 0 && from <= rows->items[rows->n - 1].to) {
-        rows->items[rows->n - 1].to = TL_MAX(rows->items[rows->n - 1].to, to);
-        return TL_OK;
-    }
-    if (rows->n == r->cap) {
-        size_t cap = r->cap == 0 ? 8 : r->cap * 2;
-        tl_row_range *items = tl_realloc(rows->items, cap * sizeof *items);
-        if (items == NULL)
-            return tl_nomem(err, "row ranges");
-        rows->items = items;
-        r->cap = cap;
-    }
-    rows->items[rows->n++] = (tl_row_range){from, to};
-    return TL_OK;
-}
-
-static tl_status intersect(const ranges *a, const ranges *b, ranges *out, tl_error *err)
-{
-    for (size_t i = 0, j = 0; i < a->rows.n && j < b->rows.n;) {
-        tl_row_range x = a->rows.items[i], y = b->rows.items[j];
-        TL_TRY(ranges_add(out, TL_MAX(x.from, y.from), TL_MIN(x.to, y.to), err));
-        if (x.to < y.to)
-            i++;
-        else
-            j++;
-    }
-    return TL_OK;
+    return tl_row_ranges_add(&r->rows, &r->cap, from, to, err);
 }
 
 static tl_status unite(const ranges *a, const ranges *b, ranges *out, tl_error *err)
@@ -191,7 +161,7 @@ static tl_status combine(page_pruner *p, const tl_predicate *pred, ranges *out)
         ranges other = {0}, both = {0};
         status = node_ranges(p, pred->children[i], &other);
         if (status == TL_OK)
-            status = pred->op == TL_PRED_AND ? intersect(out, &other, &both, p->err) : unite(out, &other, &both, p->err);
+            status = pred->op == TL_PRED_AND ? tl_row_ranges_and(&out->rows, &other.rows, &both.rows, p->err) : unite(out, &other, &both, p->err);
         ranges_deinit(&other);
         ranges_deinit(out);
         *out = both;
