@@ -218,7 +218,9 @@ TIDELAKE_API tl_status tidelake_writer_open(tidelake_table *table, const tidelak
 TIDELAKE_API void tidelake_writer_close(tidelake_writer *writer);
 /**
  * Write rows. `array` (moved; released by the library, also on failure) has all columns of the table in order, as `schema`
- * tells; `kinds` one byte per row, or NULL for inserts.
+ * tells; `kinds` one byte per row, or NULL for inserts. Rows are kept until a commit: that memory or disk failed for them may be told by a
+ * later call; what is wrong with the rows themselves is told by this one, which then takes none of them. The array may be released after
+ * the call, by any of the library's threads.
  */
 TIDELAKE_API tl_status tidelake_writer_write(tidelake_writer *writer, struct ArrowArray *array,
                                              const struct ArrowSchema *schema, const uint8_t *kinds, tl_error *err);

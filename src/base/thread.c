@@ -205,6 +205,15 @@ tl_status tl_task_group_run(tl_task_group *group, tl_task_fn fn, void *arg, tl_e
     return TL_OK;
 }
 
+static tl_status take_result(tl_task_group *group, tl_error *err)
+{
+    tl_status status = group->status;
+    if (status != TL_OK && err != NULL)
+        *err = group->error;
+    group->status = TL_OK;
+    return status;
+}
+
 tl_status tl_task_group_wait(tl_task_group *group, tl_error *err)
 {
     tl_pool *pool = group->pool;
@@ -221,11 +230,41 @@ tl_status tl_task_group_wait(tl_task_group *group, tl_error *err)
             pthread_cond_signal(&pool->work); /* a thread may have gone to sleep because this one was at a task */
         pthread_mutex_unlock(&pool->lock);
     }
-    tl_status status = group->status;
-    if (status != TL_OK && err != NULL)
-        *err = group->error;
-    group->status = TL_OK;
-    return status;
+    return take_result(group, err);
+}
+
+/* A task of the group out of the middle of the queue; NULL: all have been begun. */
+static task *pop_of(tl_pool *pool, const tl_task_group *group)
+{
+    for (task **at = &pool->head; *at != NULL; at = &(*at)->next) {
+        task *t = *at;
+        if (t->group != group)
+            continue;
+        *at = t->next;
+        if (pool->tail == &t->next)
+            pool->tail = at;
+        return t;
+    }
+    return NULL;
+}
+
+tl_status tl_task_group_finish(tl_task_group *group, tl_error *err)
+{
+    tl_pool *pool = group->pool;
+    if (pool == NULL)
+        return take_result(group, err);
+    pthread_mutex_lock(&pool->lock);
+    while (group->pending > 0) {
+        task *t = pop_of(pool, group);
+        if (t != NULL)
+            run_task(pool, t);
+        else
+            pthread_cond_wait(&pool->done, &pool->lock);
+    }
+    if (pool->head != NULL)
+        pthread_cond_signal(&pool->work); /* as in tl_task_group_wait() */
+    pthread_mutex_unlock(&pool->lock);
+    return take_result(group, err);
 }
 
 int tl_task_group_pending(tl_task_group *group)

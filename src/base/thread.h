@@ -26,6 +26,9 @@ tl_status tl_task_group_create(tl_pool *pool, tl_task_group **out, tl_error *err
 tl_status tl_task_group_run(tl_task_group *group, tl_task_fn fn, void *arg, tl_error *err);
 /** Wait for all tasks of the group (helping with queued ones, so nesting cannot deadlock; from outside in the place of a thread). First error is copied to err. */
 tl_status tl_task_group_wait(tl_task_group *group, tl_error *err);
+/** Wait likewise, but do at once, in the calling thread, what of the group no thread has begun, and never another's tasks: for who goes on with
+    its own work as soon as the result is there, however busy the pool is. */
+tl_status tl_task_group_finish(tl_task_group *group, tl_error *err);
 /** Number of tasks not finished; does not block. */
 int tl_task_group_pending(tl_task_group *group);
 void tl_task_group_free(tl_task_group *group); /* waits */

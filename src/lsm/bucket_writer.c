@@ -98,6 +98,12 @@ tl_status tl_bucket_writer_write(tl_bucket_writer *writer, const tl_batch *batch
     return batch->n_rows == 0 ? TL_OK : note_failure(writer, writer->ops->write(writer, batch, err));
 }
 
+tl_status tl_bucket_writer_has_room(const tl_bucket_writer *writer, int64_t n_rows, tl_error *err)
+{
+    TL_TRY(check_alive(writer, err));
+    return writer->ops->has_room == NULL ? TL_OK : writer->ops->has_room(writer, n_rows, err);
+}
+
 int64_t tl_bucket_writer_bytes(const tl_bucket_writer *writer)
 {
     return writer->ops->bytes(writer);

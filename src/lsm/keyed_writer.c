@@ -261,11 +261,17 @@ static tl_status keyed_flush(tl_bucket_writer *base, tl_error *err)
     return flush_buffer(w, /* wait= */ false, /* full= */ false, err);
 }
 
+static tl_status keyed_has_room(const tl_bucket_writer *base, int64_t n_rows, tl_error *err)
+{
+    if (((const keyed_writer *)base)->next_seq <= INT64_MAX - n_rows)
+        return TL_OK;
+    return tl_error_set(err, TL_E_LIMIT, "bucket '%s': sequence numbers are used up", base->bucket->dir);
+}
+
 static tl_status keyed_write(tl_bucket_writer *base, const tl_batch *batch, tl_error *err)
 {
     keyed_writer *w = (keyed_writer *)base;
-    if (w->next_seq > INT64_MAX - batch->n_rows)
-        return tl_error_set(err, TL_E_LIMIT, "bucket '%s': sequence numbers are used up", base->bucket->dir);
+    TL_TRY(keyed_has_room(base, batch->n_rows, err));
     TL_TRY(tl_lsm__buffer_add(w->buffer, batch, w->next_seq, err));
     w->next_seq += batch->n_rows;
     return tl_lsm__buffer_bytes(w->buffer) >= config_of(w)->write_buffer_bytes ? keyed_flush(base, err) : TL_OK;
@@ -323,6 +329,7 @@ static void keyed_free(tl_bucket_writer *base)
 static const tl_lsm__writer_ops keyed_ops = {
     .free = keyed_free,
     .write = keyed_write,
+    .has_room = keyed_has_room,
     .bytes = keyed_bytes,
     .flush = keyed_flush,
     .compact = keyed_compact,

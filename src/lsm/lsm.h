@@ -215,6 +215,8 @@ tl_status tl_bucket_writer_keep_ids(tl_bucket_writer *writer, tl_error *err);
 void tl_bucket_writer_free(tl_bucket_writer *writer); /* removes files that were not handed out by prepare */
 /** Rows of one bucket, all columns of the table, row_kind set or NULL. The batch is shared (columns are ref'ed). */
 tl_status tl_bucket_writer_write(tl_bucket_writer *writer, const tl_batch *batch, tl_error *err);
+/** Whether the writer can still take so many rows: what it would refuse them for, before they are there. */
+tl_status tl_bucket_writer_has_room(const tl_bucket_writer *writer, int64_t n_rows, tl_error *err);
 /** Memory in the write buffer now, for the budget over all buckets. */
 int64_t tl_bucket_writer_bytes(const tl_bucket_writer *writer);
 /** Write the buffer out (spill or flush), to free memory. */

@@ -629,6 +629,7 @@ tl_status tl_lsm__spill_open(tl_lsm__spill *spill, const tl_type *type, tl_reade
 typedef struct tl_lsm__writer_ops {
     void (*free)(tl_bucket_writer *writer);
     tl_status (*write)(tl_bucket_writer *writer, const tl_batch *batch, tl_error *err);
+    tl_status (*has_room)(const tl_bucket_writer *writer, int64_t n_rows, tl_error *err); /* NULL: always */
     int64_t (*bytes)(const tl_bucket_writer *writer);
     tl_status (*flush)(tl_bucket_writer *writer, tl_error *err);
     tl_status (*compact)(tl_bucket_writer *writer, bool full, tl_error *err);

@@ -178,7 +178,10 @@ typedef struct tl_write_options {
 } tl_write_options;
 tl_status tl_table_writer_create(tl_table *table, const tl_write_options *options, tl_table_writer **out, tl_error *err);
 void tl_table_writer_free(tl_table_writer *writer);
-/** All columns of the table in order; row kinds as given (or from rowkind.field). Splits by partition and bucket. NOT NULL is checked. */
+/** All columns of the table in order; row kinds as given (or from rowkind.field). Splits by partition and bucket. NOT NULL is checked. With a
+    pool of several threads the rows may be copied after the call has returned: whatever is wrong with them is told by this call, but
+    that there is no memory or no disk for them by the next one, or by prepare. A writer that fails so with a batch in the buffers in part, or in
+    prepare, refuses every further call. */
 tl_status tl_table_writer_write(tl_table_writer *writer, const tl_batch *batch, tl_error *err);
 /** Compact the buckets written since the last prepare: the picker's choice or, with `full`, everything to the top level. */
 tl_status tl_table_writer_compact(tl_table_writer *writer, bool full, tl_error *err);

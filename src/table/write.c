@@ -28,6 +28,8 @@ struct tl_table_writer {
     tl_map index; /* (bucket, partition) -> position + 1 */
     tl_vectors vectors; /* deletion vectors of the snapshot that buckets are being opened from */
     tl_bucket_chooser by;
+    tl_write_behind *behind; /* NULL: rows go into the buffers at once */
+    bool failed;             /* a batch is in the buffers, or was prepared, in part */
     tl_write_view view;
     tl_lsm_config *waiting; /* how rows are written that wait for a bucket; NULL: they have one */
     int64_t round;          /* of prepares */
@@ -152,6 +154,8 @@ tl_status tl_table_writer_create(tl_table *table, const tl_write_options *option
         status = tl_key_index_create(table, &w->view, w->options.ignore_previous, &w->by.keys, err);
     else if (status == TL_OK && table->bucket_mode == TL_BUCKETS_DYNAMIC)
         status = tl_hash_index_create(table, &w->view, w->options.ignore_previous, &w->by.hashes, err);
+    if (status == TL_OK && w->options.pool != NULL)
+        status = tl_write_behind_create(w->options.pool, &w->behind, err);
     if (status != TL_OK) {
         tl_table_writer_free(w);
         return status;
@@ -181,6 +185,7 @@ void tl_table_writer_free(tl_table_writer *w)
 {
     if (w == NULL)
         return;
+    tl_write_behind_free(w->behind);
     close_all(w);
     tl_format_writer__free(w->folder);
     tl_vectors__deinit(&w->vectors);
@@ -382,7 +387,8 @@ static tl_status keep_budget(tl_table_writer *w, tl_error *err)
     }
 }
 
-static tl_status write_parts(tl_table_writer *w, const tl_bucket_parts *parts, tl_error *err)
+/* Open the buckets and find out whether they can take the rows, which need not be there. */
+static tl_status accept_parts(tl_table_writer *w, const tl_bucket_parts *parts, tl_error *err)
 {
     TL_TRY(open_missing(w, parts, err));
     tl_buf key = {0};
@@ -395,32 +401,79 @@ static tl_status write_parts(tl_table_writer *w, const tl_bucket_parts *parts, t
         }
         open_bucket *b = find_bucket(w, &key);
         b->touched = true;
-        status = tl_bucket_writer_write(b->writer, part->rows, err);
+        status = tl_bucket_writer_has_room(b->writer, part->n, err);
     }
     tl_buf_deinit(&key);
+    return status;
+}
+
+/* The rows into the buffers of their buckets, which are open. */
+static tl_status add_parts(tl_table_writer *w, const tl_bucket_parts *parts, tl_error *err)
+{
+    tl_buf key = {0};
+    tl_status status = TL_OK;
+    for (size_t i = 0; status == TL_OK && i < parts->n; i++) {
+        const tl_bucket_rows *part = &parts->items[i];
+        if (bucket_key(&key, tl_bytes_view_of(part->partition), part->bucket) == TL_OK)
+            status = tl_bucket_writer_write(find_bucket(w, &key)->writer, part->rows, err);
+        else
+            status = tl_nomem(err, "buckets");
+    }
+    tl_buf_deinit(&key);
+    w->failed |= status != TL_OK;
     return status == TL_OK ? keep_budget(w, err) : status;
+}
+
+/* The batch that stayed behind into the buffers. Without memory to gather it, it stays: the rows were accepted, the next call tries again. */
+static tl_status catch_up(tl_table_writer *w, tl_error *err)
+{
+    tl_bucket_parts parts;
+    if (w->failed)
+        return tl_error_set(err, TL_E_INTERNAL, "the writer has failed before: write all rows of the commit anew with another");
+    TL_TRY(tl_write_behind_take(w->behind, &parts, err));
+    if (parts.n == 0)
+        return TL_OK;
+    tl_status status = add_parts(w, &parts, err);
+    tl_write_behind_hold(w->behind, &parts);
+    return status;
+}
+
+static tl_status write_parts(tl_table_writer *w, tl_bucket_parts *parts, tl_error *err)
+{
+    TL_TRY(accept_parts(w, parts, err));
+    if (tl_write_behind_wants(w->behind, parts))
+        return tl_write_behind_leave(w->behind, parts, err);
+    TL_TRY(tl_bucket_parts_gather(parts, err));
+    return add_parts(w, parts, err);
+}
+
+static tl_status write_folder(tl_table_writer *w, tl_bucket_parts *parts, tl_error *err)
+{
+    TL_TRY(tl_bucket_parts_gather(parts, err));
+    for (size_t i = 0; i < parts->n; i++)
+        TL_TRY(tl_format_writer__write(w->folder, tl_bytes_view_of(parts->items[i].partition), parts->items[i].rows, err));
+    return TL_OK;
 }
 
 tl_status tl_table_writer_write(tl_table_writer *w, const tl_batch *batch, tl_error *err)
 {
     tl_batch *rows = NULL;
+    TL_TRY(catch_up(w, err));
     TL_TRY(tl_row_rules_apply(&w->rules, batch, &rows, err));
     tl_bucket_parts parts;
     TL_TRY(tl_split_by_bucket(w->table, &w->by, rows, &parts, err));
-    tl_status status = TL_OK;
-    for (size_t i = 0; w->folder != NULL && status == TL_OK && i < parts.n; i++)
-        status = tl_format_writer__write(w->folder, tl_bytes_view_of(parts.items[i].partition), parts.items[i].rows, err);
-    if (w->folder == NULL)
-        status = write_parts(w, &parts, err);
+    tl_status status = w->folder != NULL ? write_folder(w, &parts, err) : write_parts(w, &parts, err);
     tl_bucket_parts_deinit(&parts);
     return status;
 }
 
 tl_status tl_table__writer_put(tl_table_writer *w, tl_bytes_view partition, int32_t bucket, tl_batch *rows, tl_error *err)
 {
-    tl_bucket_rows one = {.bucket = bucket, .rows = rows};
+    tl_bucket_rows one = {.bucket = bucket, .n = (uint32_t)rows->n_rows, .rows = rows};
     tl_status status = tl_bytes_dup(partition, &one.partition) == TL_OK ? TL_OK : tl_nomem(err, "partition");
-    const tl_bucket_parts parts = {.items = &one, .n = 1};
+    tl_bucket_parts parts = {.items = &one, .n = 1};
+    if (status == TL_OK)
+        status = catch_up(w, err);
     if (status == TL_OK)
         status = write_parts(w, &parts, err);
     tl_bytes_deinit(&one.partition);
@@ -432,6 +485,7 @@ tl_status tl_table__writer_put(tl_table_writer *w, tl_bytes_view partition, int3
 
 tl_status tl_table_writer_compact(tl_table_writer *w, bool full, tl_error *err)
 {
+    TL_TRY(catch_up(w, err));
     for (size_t i = 0; i < w->n; i++) {
         if (w->buckets[i].touched)
             TL_TRY(tl_bucket_writer_compact(w->buckets[i].writer, full, err));
@@ -606,6 +660,8 @@ tl_status tl_table_writer_prepare(tl_table_writer *w, bool wait_compaction, tl_c
 {
     if (w->folder != NULL)
         return tl_format_writer__prepare(w->folder, out, err);
+    TL_TRY(catch_up(w, err));
+    tl_write_behind_round(w->behind);
     prepare_task *tasks = tl_calloc(w->n + 1, sizeof *tasks);
     tl_commit_messages messages = {0};
     w->round++;
@@ -633,6 +689,7 @@ tl_status tl_table_writer_prepare(tl_table_writer *w, bool wait_compaction, tl_c
     if (status == TL_OK && w->options.onto_rows)
         status = tl_commit__onto_rows(&messages, w->options.first_row_id, err);
     if (status != TL_OK) {
+        w->failed = true;
         tl_table_abort(w->table, &messages);
         tl_commit_messages_deinit(&messages);
         return status;
@@ -680,6 +737,7 @@ static tl_status close_idle(tl_table_writer *w, tl_error *err)
 
 tl_status tl_table_writer_committed(tl_table_writer *w, const tl_commit_result *result, tl_error *err)
 {
+    TL_TRY(catch_up(w, err)); /* buckets are about to be closed */
     if (w->by.keys != NULL)
         TL_TRY(tl_key_index_committed(w->by.keys, result, err));
     if (result->snapshots > 0) {

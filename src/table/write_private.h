@@ -96,27 +96,53 @@ int32_t tl_bucket_counts_of(const tl_bucket_counts *counts, tl_bytes_view partit
 tl_status tl_bucket_counts_assign(const tl_bucket_counts *counts, const tl_table *table, const tl_column *const *cols, int64_t n_rows,
                                   const tl_buf *rows, const int64_t *offsets, int32_t *buckets, tl_error *err);
 
-/* ---- rows by bucket (write_split.c) ---- */
+/* ---- rows by bucket ---- */
 
 /** One bucket's rows of a batch. */
 typedef struct tl_bucket_rows {
     tl_bytes partition; /* BinaryRow with arity; owned */
     int32_t bucket;
-    tl_batch *rows; /* owned */
+    uint32_t first, n; /* order[first, first + n) of the parts are their numbers */
+    tl_batch *rows;    /* owned; NULL: not gathered yet */
 } tl_bucket_rows;
 typedef struct tl_bucket_parts {
     tl_bucket_rows *items;
     size_t n;
+    tl_batch *batch; /* what they are parts of; NULL: the rows are all there */
+    uint32_t *order; /* its row numbers, bucket by bucket */
 } tl_bucket_parts;
 void tl_bucket_parts_deinit(tl_bucket_parts *parts);
+
+/* ---- rows that are gathered beside the caller (write_behind.c) ---- */
+
+typedef struct tl_write_behind tl_write_behind;
+tl_status tl_write_behind_create(tl_pool *pool, tl_write_behind **out, tl_error *err);
+void tl_write_behind_free(tl_write_behind *behind);
+/** Whether it pays to gather these parts on another thread: never without one to spare. `behind` may be NULL. */
+bool tl_write_behind_wants(const tl_write_behind *behind, const tl_bucket_parts *parts);
+/** Begin to gather the parts, which are taken over unless it fails. Those before must have been taken. */
+tl_status tl_write_behind_leave(tl_write_behind *behind, tl_bucket_parts *parts, tl_error *err);
+/** The parts that stayed behind, with their rows, gathered in the calling thread if no other has begun; n is 0 if there are none. After
+    a failure they are still there, and taking them may be tried again. */
+tl_status tl_write_behind_take(tl_write_behind *behind, tl_bucket_parts *out, tl_error *err);
+/** Parts that are done with: their batch is kept until it pays to use its memory again, up to 16 MB of such batches. */
+void tl_write_behind_hold(tl_write_behind *behind, tl_bucket_parts *parts);
+/** A prepare: after few rows nothing is kept. */
+void tl_write_behind_round(tl_write_behind *behind);
+
+/* ---- which rows go where (write_split.c) ---- */
+
 /** What buckets are chosen by where a number of buckets is not enough; all NULL for other tables. */
 typedef struct tl_bucket_chooser {
     tl_hash_index *hashes;
     tl_key_index *keys;
     tl_bucket_counts *counts;
 } tl_bucket_chooser;
-/** Split a batch by partition and bucket; takes `batch` over, also on failure. Rows keep their order within a bucket. */
+/** Find the parts of a batch by partition and bucket; takes `batch` over, also on failure. Rows keep their order within a bucket. They are
+    there with tl_bucket_parts_gather() only, unless all are one bucket's. */
 tl_status tl_split_by_bucket(const tl_table *table, const tl_bucket_chooser *by, tl_batch *batch, tl_bucket_parts *out, tl_error *err);
+/** Gather the rows of all parts, those that are not there yet: after a failure it may be tried again. */
+tl_status tl_bucket_parts_gather(tl_bucket_parts *parts, tl_error *err);
 /** The rows of the partition columns, without arity. */
 tl_status tl_partition_rows(const tl_table *table, const tl_batch *batch, tl_buf *rows, int64_t *offsets, tl_error *err);
 /** A partition's row as it is stored, arity in front. */

@@ -125,6 +125,14 @@ static tl_status read_kinds(const tl_row_rules *rules, tl_batch *batch, tl_error
     return TL_OK;
 }
 
+static tl_status check_kinds(const tl_batch *batch, tl_error *err)
+{
+    uint8_t most = 0;
+    for (int64_t i = 0; batch->row_kind != NULL && i < batch->n_rows; i++)
+        most = TL_MAX(most, batch->row_kind[i]);
+    return most <= TL_KIND_DELETE ? TL_OK : tl_error_set(err, TL_E_INVALID, "row kind %u is unknown", most);
+}
+
 static bool passes(const tl_row_rules *rules, uint8_t kind)
 {
     if (kind == TL_KIND_DELETE)
@@ -173,6 +181,7 @@ tl_status tl_row_rules_apply(const tl_row_rules *rules, const tl_batch *batch, t
     TL_TRY(tl_batch_slice(batch, 0, batch->n_rows, &copy, err)); /* shares the columns: what the rules change is ours */
     TL_TRY(apply_defaults(rules, copy, err));
     TL_TRY(read_kinds(rules, copy, err));
+    TL_TRY(check_kinds(copy, err));
     TL_TRY(filter_kinds(rules, &copy, err));
     TL_TRY(check_append(rules, copy, err));
     *out = TL_STEAL(copy);

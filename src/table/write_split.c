@@ -1,6 +1,6 @@
 /*
- * Splitting a batch by partition and bucket: partitions and buckets of all rows at once, a counting sort of row numbers, then one
- * gather for each bucket. A batch of one bucket is handed on as it is.
+ * Splitting a batch by partition and bucket: partitions and buckets of all rows at once, a counting sort of row numbers, then, where
+ * and when the caller wants it, one gather for each bucket. A batch of one bucket is handed on as it is.
  */
 #include "table/write_private.h"
 
@@ -13,6 +13,8 @@ void tl_bucket_parts_deinit(tl_bucket_parts *parts)
         tl_batch_free(parts->items[i].rows);
     }
     tl_free(parts->items);
+    tl_batch_free(parts->batch);
+    tl_free(parts->order);
     *parts = (tl_bucket_parts){0};
 }
 
@@ -197,9 +199,8 @@ static tl_status sorted_rows(const grouping *g, uint32_t **order, uint32_t **sta
 static tl_status cut(const tl_table *table, tl_batch **batch, const grouping *g, const int32_t *buckets, const tl_buf *rows,
                      const int64_t *offsets, tl_bucket_parts *out, tl_error *err)
 {
-    TL_CLEANUP(tl_freep) uint32_t *order = NULL;
     TL_CLEANUP(tl_freep) uint32_t *starts = NULL;
-    if (g->n_groups > 1 && sorted_rows(g, &order, &starts) != TL_OK)
+    if (g->n_groups > 1 && sorted_rows(g, &out->order, &starts) != TL_OK)
         return tl_nomem(err, "buckets");
     out->items = tl_calloc(g->n_groups, sizeof *out->items);
     if (out->items == NULL)
@@ -210,10 +211,22 @@ static tl_status cut(const tl_table *table, tl_batch **batch, const grouping *g,
         part->bucket = buckets[g->first_row[i]];
         if (partition_of(table, rows, offsets, g->first_row[i], &part->partition) != TL_OK)
             return tl_nomem(err, "buckets");
-        if (g->n_groups == 1)
-            part->rows = TL_STEAL(*batch);
-        else
-            TL_TRY(tl_batch_gather(*batch, order + starts[i], g->count[i], &part->rows, err));
+        part->first = starts == NULL ? 0 : starts[i];
+        part->n = g->count[i];
+    }
+    if (g->n_groups == 1)
+        out->items[0].rows = TL_STEAL(*batch);
+    else
+        out->batch = TL_STEAL(*batch);
+    return TL_OK;
+}
+
+tl_status tl_bucket_parts_gather(tl_bucket_parts *parts, tl_error *err)
+{
+    for (size_t i = 0; parts->batch != NULL && i < parts->n; i++) {
+        tl_bucket_rows *part = &parts->items[i];
+        if (part->rows == NULL)
+            TL_TRY(tl_batch_gather(parts->batch, parts->order + part->first, part->n, &part->rows, err));
     }
     return TL_OK;
 }

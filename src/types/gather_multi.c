@@ -108,6 +108,16 @@ static void fetch_sources(const multi *m, const void *const *from, int width)
             fetch(from[k], m->srcs[k]->length * width);
 }
 
+/* The bytes of all sources. */
+static void fetch_data(const multi *m)
+{
+    for (uint32_t k = 0; k < m->n_srcs; k++) {
+        const tl_column *src = m->srcs[k];
+        if (src != NULL)
+            fetch(src->data + src->offsets[0], (int64_t)src->offsets[src->length] - src->offsets[0]);
+    }
+}
+
 static bool all_null(const multi *m)
 {
     if (!m->null_refs)
@@ -288,6 +298,8 @@ static tl_status multi_data(const multi *m, tl_column *out, tl_error *err)
     if (to == NULL)
         return tl_nomem(err, "column");
     out->data = to;
+    if (is_cold(m))
+        fetch_data(m);
     const int32_t *restrict offsets = out->offsets;
     const tl_rowref *restrict refs = m->refs;
     for (int64_t i = 0; i < m->n;) {

@@ -221,6 +221,46 @@ static tl_status note_thread(void *arg, tl_error *err)
     return TL_OK;
 }
 
+static tl_status wait_until_set(void *arg, tl_error *err)
+{
+    (void)err;
+    while (!atomic_load((atomic_bool *)arg))
+        tl_sleep_ms(1);
+    return TL_OK;
+}
+
+static void a_group_is_finished_however_busy_the_pool_is(void **state)
+{
+    (void)state;
+    enum { FIRST, BUSY, MINE, LAST, GROUPS };
+    tl_pool *pool;
+    tl_error err;
+    tl_task_group *groups[GROUPS];
+    pthread_t ran_in[GROUPS] = {0};
+    atomic_bool go_on = false;
+    assert_ok(tl_pool_create(1, &pool, &err), &err);
+    for (int i = 0; i < GROUPS; i++)
+        assert_ok(tl_task_group_create(pool, &groups[i], &err), &err);
+    assert_ok(tl_task_group_run(groups[BUSY], wait_until_set, &go_on, &err), &err);
+    for (int round = 0; round < 2; round++) { /* from the end of the queue, too */
+        assert_ok(tl_task_group_run(groups[FIRST], note_thread, &ran_in[FIRST], &err), &err);
+        assert_ok(tl_task_group_run(groups[MINE], note_thread, &ran_in[MINE], &err), &err);
+        if (round == 0)
+            assert_ok(tl_task_group_run(groups[LAST], note_thread, &ran_in[LAST], &err), &err);
+        ran_in[MINE] = 0;
+        assert_ok(tl_task_group_finish(groups[MINE], &err), &err);
+        assert_true(pthread_equal(ran_in[MINE], pthread_self()));
+        assert_int_equal(tl_task_group_pending(groups[FIRST]), round + 1);
+        assert_int_equal(tl_task_group_pending(groups[LAST]), 1);
+    }
+    atomic_store(&go_on, true);
+    for (int i = 0; i < GROUPS; i++) {
+        assert_ok(tl_task_group_finish(groups[i], &err), &err); /* whoever it is that does it */
+        tl_task_group_free(groups[i]);
+    }
+    tl_pool_free(pool);
+}
+
 static void a_share_of_a_pool_runs_in_the_caller_until_there_are_threads(void **state)
 {
     (void)state;
@@ -352,6 +392,7 @@ int main(void)
         cmocka_unit_test(a_block_has_one_owner_at_a_time),
         cmocka_unit_test(wrapped_errors_read_from_outside_in),
         cmocka_unit_test(nested_groups_do_not_deadlock),
+        cmocka_unit_test(a_group_is_finished_however_busy_the_pool_is),
         cmocka_unit_test(a_share_of_a_pool_runs_in_the_caller_until_there_are_threads),
         cmocka_unit_test(the_first_failure_of_a_group_is_told),
         cmocka_unit_test(any_bytes_become_the_text_that_java_makes),
