@@ -175,7 +175,7 @@ static tl_status choose(tl_lsm__bucket *bucket, tl_data_file *const *files, size
     }
     int32_t top = config->num_levels - 1;
     tl_lsm__picker picker;
-    tl_lsm__picker_init(&picker, config);
+    tl_lsm__picker_init(&picker, config, /* bucket= */ 0);
     tl_lsm__pick pick = {n_runs, top};
     if (!full)
         pick = tl_lsm__picker_universal(&picker, config->num_levels, runs, n_runs);

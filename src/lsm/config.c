@@ -212,6 +212,10 @@ static tl_status parse_compaction(tl_lsm_config *config, const tl_options *optio
     TL_TRY(opt_int(options, "compaction.max-size-amplification-percent", &config->max_size_amplification_percent, err));
     config->size_ratio = 1;
     TL_TRY(opt_int(options, "compaction.size-ratio", &config->size_ratio, err));
+    static const char *const shapes[] = {"num-sorted-run.stop-trigger", "num-levels", "compaction.max-size-amplification-percent", "compaction.size-ratio"};
+    config->shape_is_default = config->trigger_is_default;
+    for (size_t i = 0; i < TL_ARRAY_LEN(shapes); i++)
+        config->shape_is_default &= tl_options_get(options, shapes[i]) == NULL;
     config->offpeak_start_hour = config->offpeak_end_hour = -1;
     TL_TRY(opt_int(options, "compaction.offpeak.start.hour", &config->offpeak_start_hour, err));
     TL_TRY(opt_int(options, "compaction.offpeak.end.hour", &config->offpeak_end_hour, err));

@@ -60,6 +60,8 @@ static tl_status sync_compaction(keyed_writer *w, bool blocking, tl_error *err)
     if (!ended)
         return status;
     if (status == TL_OK && !c->given_up) {
+        if (c->output_level == c->max_level && w->levels.levels[c->max_level].n > 0)
+            tl_lsm__learn_stale(&w->picker, c->max_level, &c->before, &c->after);
         status = tl_lsm__levels_update(&w->levels, &c->before, &c->after, err);
         if (status == TL_OK)
             status = tl_lsm__apply_vectors(&w->base, &c->vectors, err);
@@ -82,11 +84,12 @@ static tl_status list_runs(const keyed_writer *w, tl_lsm__run **out, size_t *n, 
         return tl_nomem(err, "sorted runs");
     *n = 0;
     for (size_t i = 0; i < levels->levels[0].n; i++)
-        runs[(*n)++] = (tl_lsm__run){0, levels->levels[0].items[i]->bytes};
+        runs[(*n)++] = (tl_lsm__run){.bytes = levels->levels[0].items[i]->bytes};
     for (int32_t level = 1; level < levels->n_levels; level++) {
         if (levels->levels[level].n > 0)
-            runs[(*n)++] = (tl_lsm__run){level, tl_lsm__list_bytes(&levels->levels[level])};
+            runs[(*n)++] = (tl_lsm__run){.level = level, .bytes = tl_lsm__list_bytes(&levels->levels[level])};
     }
+    tl_lsm__note_stale(config_of(w), levels, runs, *n);
     *out = runs;
     return TL_OK;
 }
@@ -345,7 +348,7 @@ tl_status tl_lsm__keyed_writer_create(tl_lsm__bucket *bucket, int32_t total_buck
     if (w == NULL)
         return tl_nomem(err, "bucket writer");
     tl_lsm__writer_base_init(&w->base, &keyed_ops, bucket, total_buckets, pool);
-    tl_lsm__picker_init(&w->picker, bucket->config);
+    tl_lsm__picker_init(&w->picker, bucket->config, bucket->bucket);
     w->next_seq = tl_lsm__next_seq(files, n_files);
     tl_status status = tl_lsm__levels_init(&w->levels, bucket->config, files, n_files, err);
     if (status == TL_OK)

@@ -84,6 +84,7 @@ typedef struct tl_lsm_config {
     int32_t compaction_trigger; /* num-sorted-run.compaction-trigger */
     int32_t stop_trigger;       /* num-sorted-run.stop-trigger */
     bool trigger_is_default;    /* nobody asked for a trigger: small files may wait for more of their kind (pick.c) */
+    bool shape_is_default;      /* nor for anything else of the levels' shape: space may be taken back earlier (pick.c) */
     int32_t max_size_amplification_percent;
     int32_t size_ratio;
     int32_t offpeak_start_hour; /* -1: unset */

@@ -462,6 +462,7 @@ int32_t tl_lsm__levels_highest(const tl_lsm__levels *levels);
 typedef struct tl_lsm__run {
     int32_t level;
     int64_t bytes;
+    int64_t stale; /* of these, how many take the place of rows of the oldest run: an estimate (stale.c) */
 } tl_lsm__run;
 
 /** The first `n_runs` runs are compacted into `output_level`; n_runs == 0: nothing to do. */
@@ -475,13 +476,25 @@ typedef struct tl_lsm__picker {
     int64_t last_full_ms; /* TL_ABSENT: never */
     int32_t triggers;     /* since level 0 was forced up, for lookup-compact = gentle */
     bool patient;         /* nobody waits for this pick's result: small files may wait for more of their kind */
+    double fresh;         /* share of the bytes above the oldest run that the last full compaction added to it; < 0: there was none (stale.c) */
+    double spread;        /* 0 … 1, another for each bucket: they do not all compact at once */
 } tl_lsm__picker;
 
-void tl_lsm__picker_init(tl_lsm__picker *picker, const tl_lsm_config *config);
+/** `bucket`: its number. */
+void tl_lsm__picker_init(tl_lsm__picker *picker, const tl_lsm_config *config, int32_t bucket);
 tl_lsm__pick tl_lsm__picker_pick(tl_lsm__picker *picker, int32_t n_levels, const tl_lsm__run *runs, size_t n);
 
 /** Universal compaction alone, without what lookups need. */
 tl_lsm__pick tl_lsm__picker_universal(tl_lsm__picker *picker, int32_t n_levels, const tl_lsm__run *runs, size_t n);
+
+/* ---- stale.c ---- */
+
+/** Estimate `stale` of the runs, which are those of the levels, newest first. */
+void tl_lsm__note_stale(const tl_lsm_config *config, const tl_lsm__levels *levels, tl_lsm__run *runs, size_t n);
+/** A compaction into level `top`, where files were, has made `after` from `before`. */
+void tl_lsm__learn_stale(tl_lsm__picker *picker, int32_t top, const tl_file_list *before, const tl_file_list *after);
+/** What compacting all runs would give back. */
+int64_t tl_lsm__stale_bytes(const tl_lsm__picker *picker, const tl_lsm__run *runs, size_t n);
 
 /* ---- curve.c, sort_rows.c: rows in an order of their own ---- */
 

@@ -6,9 +6,10 @@
 
 #include <time.h>
 
-void tl_lsm__picker_init(tl_lsm__picker *picker, const tl_lsm_config *config)
+void tl_lsm__picker_init(tl_lsm__picker *picker, const tl_lsm_config *config, int32_t bucket)
 {
-    *picker = (tl_lsm__picker){.config = config, .last_full_ms = TL_ABSENT};
+    double turns = 0.6180339887 * ((double)bucket + 1); /* the golden ratio's: any number of buckets is spread evenly */
+    *picker = (tl_lsm__picker){.config = config, .last_full_ms = TL_ABSENT, .fresh = -1, .spread = turns - (double)(int64_t)turns};
 }
 
 static int64_t sum_bytes(const tl_lsm__run *runs, size_t n)
@@ -111,6 +112,24 @@ static bool can_wait(const tl_lsm__picker *picker, const tl_lsm__run *runs, size
     return sum_bytes(runs, fresh) < (int64_t)fresh * SMALL_FILE_BYTES;
 }
 
+/*
+ * A full compaction that is not due by the rules, but gives back a good part of the oldest run. By size amplification alone (200%) a
+ * table under updates comes to three times its live bytes before that, and all buckets do so with the same commit, which keeps the old
+ * files of all of them until snapshots expire. Bytes written are about the same or fewer, since partial compactions are done in
+ * its stead. Where nobody has asked for another shape, and full compactions mean nothing more than that.
+ */
+#define STALE_BYTES_MIN (1 << 20) /* less is not worth a thought */
+#define STALE_SHARE_MIN 0.25      /* of the oldest run; twice that in the last bucket */
+
+static bool gives_back(const tl_lsm__picker *picker, int32_t max_level, const tl_lsm__run *runs, size_t n)
+{
+    const tl_lsm_config *c = picker->config;
+    if (!c->shape_is_default || c->need_lookup || c->force_up_level0 || c->changelog_producer == TL_CHANGELOG_FULL_COMPACTION || runs[n - 1].level != max_level)
+        return false;
+    int64_t stale = tl_lsm__stale_bytes(picker, runs, n);
+    return stale >= STALE_BYTES_MIN && (double)stale > STALE_SHARE_MIN * (1 + picker->spread) * (double)runs[n - 1].bytes;
+}
+
 static tl_lsm__pick pick_universal(tl_lsm__picker *picker, int32_t max_level, const tl_lsm__run *runs, size_t n)
 {
     const tl_lsm_config *c = picker->config;
@@ -122,7 +141,7 @@ static tl_lsm__pick pick_universal(tl_lsm__picker *picker, int32_t max_level, co
     }
     if (n < trigger || n == 0 || can_wait(picker, runs, n))
         return (tl_lsm__pick){0, 0};
-    if (too_amplified(c, runs, n))
+    if (too_amplified(c, runs, n) || gives_back(picker, max_level, runs, n))
         return pick_all(picker, max_level, n);
     size_t count = extend_by_ratio(c, runs, n, 1);
     if (count <= 1 && n > trigger)

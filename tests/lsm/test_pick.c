@@ -40,7 +40,7 @@ static size_t make_runs(tl_lsm__run *runs, const int64_t *pairs)
 {
     size_t n = 0;
     for (; pairs[2 * n] >= 0; n++)
-        runs[n] = (tl_lsm__run){(int32_t)pairs[2 * n], pairs[2 * n + 1]};
+        runs[n] = (tl_lsm__run){.level = (int32_t)pairs[2 * n], .bytes = pairs[2 * n + 1]};
     return n;
 }
 
@@ -64,7 +64,7 @@ static void size_amplification_makes_a_full_compaction(void **state)
     (void)state;
     tl_lsm_config config = make_config(25, 1, 3);
     tl_lsm__picker picker;
-    tl_lsm__picker_init(&picker, &config);
+    tl_lsm__picker_init(&picker, &config, /* bucket= */ 0);
     assert_pick(pick(&picker, 3, PAIRS(0, 1, 0, 2, 0, 3, 0, 3)), 4, 2);
 }
 
@@ -73,7 +73,7 @@ static void runs_of_like_size_are_picked_and_go_above_the_next_level(void **stat
     (void)state;
     tl_lsm_config config = make_config(25, 1, 3);
     tl_lsm__picker picker;
-    tl_lsm__picker_init(&picker, &config);
+    tl_lsm__picker_init(&picker, &config, /* bucket= */ 0);
     assert_pick(pick(&picker, 4, PAIRS(0, 1, 1, 1, 2, 1, 3, 50)), 3, 2);
     assert_pick(pick(&picker, 6, PAIRS(0, 1, 0, 1, 4, 50)), 2, 3);
 }
@@ -83,7 +83,7 @@ static void too_many_runs_are_picked_by_number(void **state)
     (void)state;
     tl_lsm_config config = make_config(25, 1, 3);
     tl_lsm__picker picker;
-    tl_lsm__picker_init(&picker, &config);
+    tl_lsm__picker_init(&picker, &config, /* bucket= */ 0);
     /* 4 runs, 3 allowed: 2 candidates, and the third is not larger than both together. */
     assert_pick(pick(&picker, 4, PAIRS(0, 1, 1, 2, 2, 3, 3, 50)), 3, 2);
 }
@@ -93,7 +93,7 @@ static void fewer_runs_than_the_trigger_are_left_alone(void **state)
     (void)state;
     tl_lsm_config config = make_config(200, 1, 5);
     tl_lsm__picker picker;
-    tl_lsm__picker_init(&picker, &config);
+    tl_lsm__picker_init(&picker, &config, /* bucket= */ 0);
     assert_pick(pick(&picker, 6, PAIRS(0, 100, 0, 100, 0, 100, 5, 1)), 0, 0);
     assert_pick(pick(&picker, 6, PAIRS(-1, -1)), 0, 0);
 }
@@ -103,7 +103,7 @@ static void level_0_is_never_the_output(void **state)
     (void)state;
     tl_lsm_config config = make_config(25, 1, 3);
     tl_lsm__picker picker;
-    tl_lsm__picker_init(&picker, &config);
+    tl_lsm__picker_init(&picker, &config, /* bucket= */ 0);
     assert_pick(pick(&picker, 3, PAIRS(0, 1, 0, 1, 1, 1, 2, 50)), 3, 1);
     assert_pick(pick(&picker, 3, PAIRS(0, 1, 0, 2, 1, 3, 2, 50)), 3, 1);
     config = make_config(200, 1, 5);
@@ -121,7 +121,7 @@ static void size_amplification_follows_the_known_sequence(void **state)
     int64_t sizes[8] = {1};
     size_t n = 1;
     tl_lsm__picker picker;
-    tl_lsm__picker_init(&picker, &config);
+    tl_lsm__picker_init(&picker, &config, /* bucket= */ 0);
     for (size_t step = 0; step < TL_ARRAY_LEN(expected); step++) {
         int64_t pairs[32], sum = 0;
         memmove(sizes + 1, sizes, n * sizeof(*sizes));
@@ -152,7 +152,7 @@ static void the_ratio_decides_whether_the_next_run_is_taken(void **state)
     (void)state;
     tl_lsm_config config = make_config(1000, 10, 2);
     tl_lsm__picker picker;
-    tl_lsm__picker_init(&picker, &config);
+    tl_lsm__picker_init(&picker, &config, /* bucket= */ 0);
     /* 8 × 1.1 < 9: nothing by ratio; by number the first two go, and 17 × 1.1 ≥ 10 takes the third. */
     assert_pick(pick(&picker, 5, PAIRS(0, 8, 1, 9, 4, 100000)), 2, 3);
     config.compaction_trigger = 3;
@@ -167,7 +167,7 @@ static void the_optimization_interval_forces_full_compactions(void **state)
     tl_lsm_config config = make_config(100, 1, 3);
     config.optimization_interval_ms = 1000;
     tl_lsm__picker picker;
-    tl_lsm__picker_init(&picker, &config);
+    tl_lsm__picker_init(&picker, &config, /* bucket= */ 0);
     now_ms = 0;
     assert_pick(pick(&picker, 3, PAIRS(0, 1, 1, 3, 2, 5)), 3, 2); /* the first time always */
     now_ms = 1001;
@@ -186,7 +186,7 @@ static void size_thresholds_force_full_compactions(void **state)
     tl_lsm_config config = make_config(100, 1, 3);
     config.total_size_threshold = 10;
     tl_lsm__picker picker;
-    tl_lsm__picker_init(&picker, &config);
+    tl_lsm__picker_init(&picker, &config, /* bucket= */ 0);
     assert_pick(pick(&picker, 3, PAIRS(0, 1, 1, 3, 2, 5)), 3, 2);
     assert_pick(pick(&picker, 3, PAIRS(0, 2, 1, 6, 2, 10)), 0, 0);
     config.total_size_threshold = -1;
@@ -201,7 +201,7 @@ static void lookup_mode_moves_level_0_up_at_once(void **state)
     tl_lsm_config config = make_config(25, 1, 3);
     config.need_lookup = true;
     tl_lsm__picker picker;
-    tl_lsm__picker_init(&picker, &config);
+    tl_lsm__picker_init(&picker, &config, /* bucket= */ 0);
     assert_pick(pick(&picker, 3, PAIRS(0, 1, 0, 2, 0, 2, 0, 2)), 4, 2);
     assert_pick(pick(&picker, 3, PAIRS(0, 1, 1, 2, 2, 2)), 3, 2);
     assert_pick(pick(&picker, 3, PAIRS(0, 1, 2, 2)), 1, 1);
@@ -215,7 +215,7 @@ static void gentle_lookup_compaction_moves_level_0_up_at_intervals(void **state)
     config.need_lookup = true;
     config.lookup_compact_max_interval = 5;
     tl_lsm__picker picker;
-    tl_lsm__picker_init(&picker, &config);
+    tl_lsm__picker_init(&picker, &config, /* bucket= */ 0);
     for (int i = 1; i <= 10; i++)
         assert_pick(pick(&picker, 3, PAIRS(0, 1, 0, 2, 0, 2, 0, 2)), i % 5 == 0 ? 4 : 0, 2);
     for (int i = 1; i <= 5; i++)
@@ -230,7 +230,7 @@ static void offpeak_hours_enlarge_the_ratio(void **state)
     config.offpeak_end_hour = 24;
     config.offpeak_ratio = 20;
     tl_lsm__picker picker;
-    tl_lsm__picker_init(&picker, &config);
+    tl_lsm__picker_init(&picker, &config, /* bucket= */ 0);
     assert_pick(pick(&picker, 5, PAIRS(0, 8, 1, 9, 4, 100000)), 2, 3);
     config.offpeak_end_hour = 0; /* the same hour twice: switched off */
     assert_pick(pick(&picker, 5, PAIRS(0, 8, 1, 9, 4, 100000)), 0, 0);
@@ -246,7 +246,7 @@ static void small_files_gather_where_nobody_waits(void **state)
     config.stop_trigger = 8;
     config.trigger_is_default = true;
     tl_lsm__picker picker;
-    tl_lsm__picker_init(&picker, &config);
+    tl_lsm__picker_init(&picker, &config, /* bucket= */ 0);
     assert_pick(pick(&picker, 6, five), 5, 5);
     assert_pick(pick(&picker, 6, seven), 4, 2);
     picker.patient = true;
@@ -275,6 +275,128 @@ static void small_files_gather_where_nobody_waits(void **state)
     assert_pick(pick(&picker, 6, five), 5, 5);
 }
 
+/* ---- space that is given back (stale.c) ---- */
+
+#define MB 1000000
+
+static tl_lsm_config default_config(void)
+{
+    tl_lsm_config config = make_config(200, 1, 5);
+    config.shape_is_default = config.trigger_is_default = true;
+    config.stop_trigger = 8;
+    return config;
+}
+
+/* Four files of level 0 above a level 5 of 20 MB, 30% of its size of them stale. */
+static tl_lsm__pick pick_stale(tl_lsm__picker *picker, int64_t each, int64_t stale)
+{
+    tl_lsm__run runs[5];
+    for (int i = 0; i < 4; i++)
+        runs[i] = (tl_lsm__run){.bytes = each, .stale = stale / 4};
+    runs[4] = (tl_lsm__run){.level = 5, .bytes = 20 * MB};
+    return tl_lsm__picker_pick(picker, 6, runs, 5);
+}
+
+static void stale_rows_make_a_full_compaction_before_it_is_due(void **state)
+{
+    (void)state;
+    tl_lsm_config config = default_config();
+    tl_lsm__picker picker;
+    tl_lsm__picker_init(&picker, &config, /* bucket= */ 1); /* a spread of 0.236: 31% */
+    assert_pick(pick_stale(&picker, 2 * MB, 6 * MB), 4, 4);
+    assert_pick(pick_stale(&picker, 2 * MB, 7 * MB), 5, 5);
+    assert_pick(pick_stale(&picker, 2 * MB / 100, 7 * MB / 100), 4, 4);
+    picker.fresh = 0.5; /* what was seen goes before what was estimated */
+    assert_pick(pick_stale(&picker, 2 * MB, 8 * MB), 4, 4);
+    picker.fresh = 0;
+    assert_pick(pick_stale(&picker, 2 * MB, 0), 5, 5);
+    config.shape_is_default = false;
+    assert_pick(pick_stale(&picker, 2 * MB, 8 * MB), 4, 4);
+    config.shape_is_default = true;
+    config.changelog_producer = TL_CHANGELOG_FULL_COMPACTION;
+    assert_pick(pick_stale(&picker, 2 * MB, 8 * MB), 4, 4);
+}
+
+static void buckets_do_not_give_back_at_once(void **state)
+{
+    (void)state;
+    tl_lsm_config config = default_config();
+    int picked = 0;
+    for (int32_t bucket = 0; bucket < 16; bucket++) {
+        tl_lsm__picker picker;
+        tl_lsm__picker_init(&picker, &config, bucket);
+        assert_true(picker.spread >= 0 && picker.spread < 1);
+        picked += pick_stale(&picker, 2 * MB, 75 * MB / 10).output_level == 5; /* 37.5%: half way */
+    }
+    assert_in_range(picked, 7, 9);
+}
+
+/* A BinaryRow of one BIGINT. */
+static tl_bytes key_row(uint8_t *row, int64_t key)
+{
+    memset(row, 0, 20);
+    row[3] = 1;
+    memcpy(row + 12, &key, sizeof key);
+    return (tl_bytes){row, 20};
+}
+
+static void key_ranges_tell_what_is_stale(void **state)
+{
+    (void)state;
+    /* rows and range of the oldest run; range of 1,000 bytes above it; stale bytes wanted */
+    static const int64_t cases[][6] = {
+        {100, 0, 199, 0, 199, 1000},      /* two buckets: every number of this one's is there */
+        {100, 0, 199, 100, 299, 500},     /* half of the range */
+        {100, 0, 199, 200, 399, 0},       /* keys behind the oldest */
+        {50, 0, 199, 0, 199, 500},        /* half of the numbers are there */
+        {100, INT64_MIN, INT64_MAX, INT64_MIN, INT64_MAX, 0},
+        {100, 5, 5, 5, 5, 1000},
+    };
+    const tl_type *type = NULL;
+    tl_error err;
+    const char *text = "ROW<v INT, k BIGINT NOT NULL> NOT NULL";
+    assert_int_equal(tl_type_parse((tl_bytes_view){(const uint8_t *)text, strlen(text)}, &type, &err), TL_OK);
+    tl_table_schema schema = {.row_type = (tl_type *)(uintptr_t)type};
+    int32_t key = 1;
+    tl_lsm_config config = default_config();
+    config.schema = &schema;
+    config.key_idx = &key;
+    config.n_keys = 1;
+    config.total_buckets = 2;
+    for (size_t i = 0; i < TL_ARRAY_LEN(cases); i++) {
+        uint8_t rows[4][20];
+        tl_data_file newer = {.min_key = key_row(rows[0], cases[i][3]), .max_key = key_row(rows[1], cases[i][4]), .bytes = 1000};
+        tl_data_file oldest = {.min_key = key_row(rows[2], cases[i][1]), .max_key = key_row(rows[3], cases[i][2]), .rows = cases[i][0], .level = 2};
+        tl_data_file *files[] = {&newer, &oldest};
+        tl_file_list levels[3] = {{&files[0], 1, 1}, {NULL, 0, 0}, {&files[1], 1, 1}};
+        tl_lsm__levels all = {.config = &config, .levels = levels, .n_levels = 3};
+        tl_lsm__run runs[] = {{.bytes = 1000}, {.level = 2, .bytes = 5000}};
+        tl_lsm__note_stale(&config, &all, runs, 2);
+        assert_int_equal(runs[0].stale, cases[i][5]);
+        assert_int_equal(runs[1].stale, 0);
+        newer.max_key.len = 19; /* another's file: nothing is read beyond it, nothing is known */
+        tl_lsm__note_stale(&config, &all, runs, 2);
+        assert_int_equal(runs[0].stale, 0);
+    }
+    tl_type_unref(type);
+}
+
+static void a_full_compaction_tells_what_the_next_would_give_back(void **state)
+{
+    (void)state;
+    tl_lsm_config config = default_config();
+    tl_lsm__picker picker;
+    tl_lsm__run runs[] = {{.bytes = 100, .stale = 7}, {.level = 5, .bytes = 1000}};
+    tl_data_file oldest = {.bytes = 1000, .level = 5}, newer = {.bytes = 400}, made = {.bytes = 1100, .level = 5};
+    tl_data_file *inputs[] = {&newer, &oldest}, *output = &made;
+    tl_lsm__picker_init(&picker, &config, 0);
+    assert_int_equal(tl_lsm__stale_bytes(&picker, runs, 2), 7);
+    tl_lsm__learn_stale(&picker, 5, &(tl_file_list){inputs, 2, 2}, &(tl_file_list){&output, 1, 1});
+    assert_int_equal(tl_lsm__stale_bytes(&picker, runs, 2), 75); /* a quarter of what came was new */
+    tl_lsm__learn_stale(&picker, 5, &(tl_file_list){inputs + 1, 1, 1}, &(tl_file_list){&output, 1, 1});
+    assert_int_equal(tl_lsm__stale_bytes(&picker, runs, 2), 75); /* nothing came: nothing was learnt */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +413,10 @@ int main(void)
         cmocka_unit_test(gentle_lookup_compaction_moves_level_0_up_at_intervals),
         cmocka_unit_test(offpeak_hours_enlarge_the_ratio),
         cmocka_unit_test(small_files_gather_where_nobody_waits),
+        cmocka_unit_test(stale_rows_make_a_full_compaction_before_it_is_due),
+        cmocka_unit_test(buckets_do_not_give_back_at_once),
+        cmocka_unit_test(key_ranges_tell_what_is_stale),
+        cmocka_unit_test(a_full_compaction_tells_what_the_next_would_give_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
