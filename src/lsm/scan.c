@@ -483,9 +483,10 @@ static tl_status choose_rows(file_reader *r, bool indexed, const tl_row_ranges *
         return TL_OK;
     if (indexed)
         TL_TRY(tl_row_ranges_and(&r->rows, &rest, &both, err));
+    tl_row_ranges *chosen = indexed ? &both : &rest;
     tl_row_ranges_deinit(&r->rows);
-    r->rows = indexed ? both : rest;
-    both = rest = (tl_row_ranges){NULL, 0};
+    r->rows = *chosen;
+    *chosen = (tl_row_ranges){NULL, 0};
     *out = &r->rows;
     return TL_OK;
 }
