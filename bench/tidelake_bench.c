@@ -12,6 +12,7 @@
  * and waits for none.
  */
 #include <ftw.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -542,6 +543,8 @@ int main(int argc, char **argv)
         void (*run)(void);
     } commands[] = {{"upsert", upsert}, {"compact", compact}, {"scan", scan},   {"changelog", changelog},
                     {"small", small},   {"lookup", lookup},   {"first", first}, {"decode", decode}};
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    mallopt(M_ARENA_MAX, processors < 1 ? 1 : (int)processors); /* as the program and as docs/library.md advises */
     words_init("tidelake_bench", argv + (argc > 1 ? 2 : 1));
     for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(argv[1], commands[i].name) == 0) {
