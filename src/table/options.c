@@ -98,7 +98,7 @@ static const tl_option_def options[] = {
     {"write-only", "boolean", "false", E, "Neither compact nor expire; a job of its own does that.", false, "write.compaction-skip"},
     {"source.split.target-size", "memory size", "128 mb", E, "Size up to which files are packed into one split.", false, NULL},
     {"source.split.open-file-cost", "memory size", "4 mb", E, "Least size that a file counts with when it is packed.", false, NULL},
-    {"write-buffer-size", "memory size", "256 mb", E, "Memory of a writer's buffers, over all its buckets.", false, NULL},
+    {"write-buffer-size", "memory size", "192 mb", E, "Memory of a writer's buffers, over all its buckets (the reference: 256 mb, which hold fewer rows).", false, NULL},
     {"write-buffer-spill.max-disk-size", "memory size", NULL, N, "Most disk space that spilled buffers may take.", false, NULL},
     {"write-buffer-spillable", "boolean", "true", E, "A full write buffer goes to local disk before it becomes files.", false, NULL},
     {"write-buffer-for-append", "boolean", "false", N, "Buffer rows of append tables.", false, NULL},

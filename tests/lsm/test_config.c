@@ -27,7 +27,7 @@ static void defaults_are_those_of_the_reference(void **state)
     tl_lsm_config *keyed = config_of(NULL, true), *append = config_of(NULL, false);
     assert_int_equal(keyed->target_file_bytes, 128 << 20);
     assert_int_equal(append->target_file_bytes, 256 << 20);
-    assert_int_equal(keyed->write_buffer_bytes, 256 << 20);
+    assert_int_equal(keyed->write_buffer_bytes, 192 << 20);
     assert_true(keyed->write_buffer_spillable);
     assert_int_equal(keyed->num_levels, 6);
     assert_int_equal(keyed->compaction_trigger, 5);
