@@ -314,7 +314,7 @@ static void every_option_is_described_once(void **state)
         for (size_t j = i + 1; j < n; j++)
             assert_string_not_equal(all[i].key, all[j].key);
     }
-    assert_string_equal(tl_option_find("write-buffer-size")->default_value, "256 mb");
+    assert_string_equal(tl_option_find("write-buffer-size")->default_value, "192 mb");
     assert_true(tl_option_find("merge-engine")->immutable);
     assert_null(tl_option_find("nope"));
 }
