@@ -2,46 +2,18 @@
 #include "lookup/lookup_private.h"
 #include "types/binary_row.h"
 
-static int compare_partitions(const tl_batch *a, const tl_batch *b)
-{
-    for (int32_t c = 0; c < a->n_cols; c++) {
-        int order = tl_column_compare(a->cols[c], 0, b->cols[c], 0, false, true);
-        if (order != 0)
-            return order;
-    }
-    return 0;
-}
-
 /* The n-th newest partition of the splits (the oldest of the newest ones); NULL if there are none. */
-static tl_status find_newest(tl_lookup *l, const tl_splits *splits, tl_batch **out, tl_error *err)
+static tl_status find_oldest_wanted(tl_lookup *l, const tl_splits *splits, tl_batch **out, tl_error *err)
 {
-    tl_batch *newest[2] = {NULL, NULL};
-    const int wanted = TL_MIN(l->newest_partitions, (int)TL_ARRAY_LEN(newest));
-    tl_status status = TL_OK;
-    for (size_t i = 0; i < splits->n && status == TL_OK; i++) {
-        tl_batch *row;
-        status = tl_binary_row_decode(tl_bytes_view_of(splits->items[i].partition), tl_table_config(l->table)->partition_type, true, &row, err);
-        if (status != TL_OK)
-            break;
-        int at = 0;
-        while (at < wanted && newest[at] != NULL && compare_partitions(newest[at], row) > 0)
-            at++;
-        if (at == wanted || (newest[at] != NULL && compare_partitions(newest[at], row) == 0)) {
-            tl_batch_free(row);
-            continue;
-        }
-        tl_batch_free(newest[wanted - 1]);
-        for (int k = wanted - 1; k > at; k--)
-            newest[k] = newest[k - 1];
-        newest[at] = row;
-    }
-    int last = wanted - 1;
+    tl_batch *newest[TL_NEWEST_PARTITIONS_MAX];
+    TL_TRY(tl_newest_partitions(l->table, splits, l->newest_partitions, newest, err));
+    int last = l->newest_partitions - 1;
     while (last > 0 && newest[last] == NULL)
         last--;
-    *out = status == TL_OK ? TL_STEAL(newest[last]) : NULL;
-    tl_batch_free(newest[0]);
-    tl_batch_free(newest[1]);
-    return status;
+    *out = TL_STEAL(newest[last]);
+    for (int k = 0; k < TL_NEWEST_PARTITIONS_MAX; k++)
+        tl_batch_free(newest[k]);
+    return TL_OK;
 }
 
 /* Rows of keys that are not among those asked for last: what else lies there may be asked for later, and is read then. */
@@ -95,11 +67,11 @@ tl_status tl_lookup__load(tl_lookup *l, int64_t snapshot, tl_error *err)
     TL_CLEANUP(tl_batch_freep) tl_batch *from = NULL;
     tl_status status = tl_table_plan(l->table, &spec, &splits, err);
     if (status == TL_OK && splits.n > 0)
-        status = find_newest(l, &splits, &from, err);
+        status = find_oldest_wanted(l, &splits, &from, err);
     for (size_t i = 0; i < splits.n && status == TL_OK; i++) {
         TL_CLEANUP(tl_batch_freep) tl_batch *row = NULL;
         status = tl_binary_row_decode(tl_bytes_view_of(splits.items[i].partition), tl_table_config(l->table)->partition_type, true, &row, err);
-        if (status != TL_OK || compare_partitions(row, from) < 0)
+        if (status != TL_OK || tl_partitions_compare(row, from) < 0)
             continue;
         tl_reader *reader;
         status = tl_table_read_split(l->table, &splits.items[i], &spec, &reader, err);

@@ -107,12 +107,6 @@ static bool changes_are_exact(const tl_table *table)
     return strcmp(option_or(table, "changelog-producer", "none"), "none") != 0 || strcmp(option_or(table, "merge-engine", "deduplicate"), "deduplicate") == 0;
 }
 
-static int32_t newest_partitions(const tl_table *table)
-{
-    const char *partitions = option_or(table, "scan.partitions", option_or(table, "lookup.dynamic-partition", ""));
-    return strcmp(partitions, "max_pt()") == 0 ? 1 : strcmp(partitions, "max_two_pt()") == 0 ? 2 : 0;
-}
-
 /* ---- open ---- */
 
 /* What a row is likely to take in memory: fixed-width columns as they are, others as 32 bytes, keys and index. */
@@ -155,7 +149,8 @@ static tl_status init(tl_lookup *l, const tl_lookup_spec *spec, tl_error *err)
     l->pool = spec->pool;
     l->map_filter = tl_map_filter_ref(spec->map_filter);
     l->incremental = changes_are_exact(l->table);
-    l->newest_partitions = newest_partitions(l->table);
+    l->newest_partitions =
+        tl_newest_partitions_wanted(option_or(l->table, "scan.partitions", option_or(l->table, "lookup.dynamic-partition", "")));
     TL_TRY(choose_tier(l, spec, err));
     l->kept_bytes_max = spec->memory_bytes / 8;
     TL_TRY(choose_columns(l, spec, err));

@@ -6,10 +6,7 @@
 
 #include "base/parse.h"
 #include "table/table.h"
-#include "types/binary_row.h"
 #include "types/text.h"
-
-#define NEWEST_MAX 2
 
 /* 'text' with its quotes doubled; NULL is the default partition. */
 static tl_status append_condition(const tl_sql_table *table, int32_t column, tl_bytes_view value, tl_buf *out)
@@ -34,9 +31,7 @@ static tl_status append_condition(const tl_sql_table *table, int32_t column, tl_
 /* "a=1,b=2" of one partition. */
 static tl_status append_spec(tl_binder *b, const tl_sql_table *table, tl_bytes_view spec, tl_buf *out)
 {
-    const char *default_name = tl_table_option(table->table, "partition.default-name");
-    if (default_name == NULL)
-        default_name = tl_option_find("partition.default-name")->default_value;
+    const char *default_name = tl_table_config(table->table)->partition_default_name;
     int32_t given = 0;
     TL_CLEANUP(tl_freep) char *text = tl_strndup((const char *)spec.data, spec.len);
     if (text == NULL)
@@ -84,39 +79,6 @@ static tl_status static_text(tl_binder *b, const tl_sql_table *table, const char
 
 /* ---- the newest ---- */
 
-static int compare_rows(const tl_batch *a, const tl_batch *b)
-{
-    int order = 0;
-    for (int32_t c = 0; c < a->n_cols && order == 0; c++)
-        order = tl_column_compare(a->cols[c], 0, b->cols[c], 0, /* descending= */ false, /* nulls_first= */ true);
-    return order;
-}
-
-static tl_status find_newest(const tl_sql_table *table, const tl_type *type, int wanted, tl_batch **newest, tl_error *err)
-{
-    tl_splits splits = {0};
-    tl_scan_spec spec = {.limit = -1};
-    TL_TRY(tl_table_plan(table->table, &spec, &splits, err));
-    tl_status status = TL_OK;
-    for (size_t i = 0; i < splits.n && status == TL_OK; i++) {
-        tl_batch *row = NULL;
-        status = tl_binary_row_decode(tl_bytes_view_of(splits.items[i].partition), type, true, &row, err);
-        int at = 0;
-        while (row != NULL && at < wanted && newest[at] != NULL && compare_rows(newest[at], row) > 0)
-            at++;
-        if (row == NULL || at == wanted || (newest[at] != NULL && compare_rows(newest[at], row) == 0)) {
-            tl_batch_free(row);
-            continue;
-        }
-        tl_batch_free(newest[wanted - 1]);
-        for (int k = wanted - 1; k > at; k--)
-            newest[k] = newest[k - 1];
-        newest[at] = row;
-    }
-    tl_splits_deinit(&splits);
-    return status;
-}
-
 static tl_status row_text(const tl_sql_table *table, const tl_batch *row, tl_buf *out)
 {
     TL_CLEANUP(tl_buf_deinit) tl_buf value = {0};
@@ -139,10 +101,12 @@ static tl_status row_text(const tl_sql_table *table, const tl_batch *row, tl_buf
 
 static tl_status newest_text(tl_binder *b, const tl_sql_table *table, int wanted, tl_buf *out)
 {
-    tl_batch *newest[NEWEST_MAX] = {NULL, NULL};
-    TL_CLEANUP(tl_type_unrefp) const tl_type *type = NULL;
-    TL_TRY(tl_type_project(table->row_type, table->partition_key, table->n_partition_key, &type, b->err));
-    tl_status status = find_newest(table, type, wanted, newest, b->err);
+    tl_batch *newest[TL_NEWEST_PARTITIONS_MAX] = {NULL};
+    tl_splits splits = {0};
+    tl_scan_spec spec = {.limit = -1};
+    TL_TRY(tl_table_plan(table->table, &spec, &splits, b->err));
+    tl_status status = tl_newest_partitions(table->table, &splits, wanted, newest, b->err);
+    tl_splits_deinit(&splits);
     if (status == TL_OK && newest[0] == NULL && tl_buf_append_str(out, "FALSE") != TL_OK)
         status = tl_nomem(b->err, "partitions");
     for (int i = 0; i < wanted; i++) {
@@ -161,7 +125,7 @@ tl_status tl_bind__scan_partitions(tl_binder *b, const tl_sql_table *table, tl_p
     if (table->n_partition_key == 0)
         return tl_error_set(b->err, TL_E_INVALID, "option 'scan.partitions': table %s.%s has no partitions", table->db, table->name);
     TL_CLEANUP(tl_buf_deinit) tl_buf text = {0};
-    int newest = strcmp(partitions, "max_pt()") == 0 ? 1 : strcmp(partitions, "max_two_pt()") == 0 ? NEWEST_MAX : 0;
+    int newest = tl_newest_partitions_wanted(partitions);
     TL_TRY(newest > 0 ? newest_text(b, table, newest, &text) : static_text(b, table, partitions, &text));
     const tl_ast *ast = NULL;
     tl_expr *condition = NULL;

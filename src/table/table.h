@@ -131,6 +131,17 @@ typedef struct tl_splits {
 } tl_splits;
 void tl_splits_deinit(tl_splits *splits);
 tl_status tl_table_plan(tl_table *table, const tl_scan_spec *spec, tl_splits *out, tl_error *err);
+
+/* ---- newest partitions (newest_partitions.c) ---- */
+
+#define TL_NEWEST_PARTITIONS_MAX 2
+
+/** How many a text asks for: `max_pt()`, `max_two_pt()`; 0: it is another one, or NULL. */
+int tl_newest_partitions_wanted(const char *partitions);
+/** Order of two partitions, each a batch of one row of the partition columns; NULL is the least. */
+int tl_partitions_compare(const tl_batch *a, const tl_batch *b);
+/** The newest partitions of the splits, up to `wanted` (1 to 2) of them, the newest first, NULL behind them; to be freed by the caller. */
+tl_status tl_newest_partitions(const tl_table *table, const tl_splits *splits, int wanted, tl_batch *newest[TL_NEWEST_PARTITIONS_MAX], tl_error *err);
 /** The same for one snapshot, with the table's present schema and whatever its options ask for. TL_E_NOT_FOUND if it has expired. */
 tl_status tl_table_plan_at(tl_table *table, int64_t snapshot_id, const tl_scan_spec *spec, tl_splits *out, tl_error *err);
 tl_status tl_table_read_split(tl_table *table, const tl_split *split, const tl_scan_spec *spec, tl_reader **out, tl_error *err);
