@@ -51,6 +51,10 @@ char *tl_paths_hint(const tl_paths *paths, const char *dir, const char *name); /
 char *tl_paths_manifest(const tl_paths *paths, const char *name);
 char *tl_paths_tag(const tl_paths *paths, const char *name);
 char *tl_paths_dir(const tl_paths *paths, const char *dir); /* "schema", "snapshot", "manifest", "tag", … */
+/** Whether a partition's value, NULL being no text, has no name of its own: nothing but white space, as Java has it. */
+bool tl_partition_value_is_blank(tl_bytes_view text);
+/** The value of a column of one row as it stands in the names of folders, but not escaped; what was in `out` goes. Fails without memory only. */
+tl_status tl_partition_value_text(const tl_column *col, const char *default_name, bool legacy_names, tl_buf *out);
 /** Partition folder "a=1/b=x" ("" if unpartitioned) of a decoded partition row. */
 tl_status tl_partition_path(const tl_batch *partition, const char *default_name, bool legacy_names, char **out, tl_error *err);
 /** The same of the values alone, "1/x", as format tables may have it. */

@@ -18,7 +18,7 @@ static size_t java_whitespace(const uint8_t *p, size_t left)
     return space ? 3 : 0;
 }
 
-static bool is_blank(tl_bytes_view text)
+bool tl_partition_value_is_blank(tl_bytes_view text)
 {
     for (size_t i = 0; i < text.len;) {
         size_t n = java_whitespace(text.data + i, text.len - i);
@@ -29,15 +29,21 @@ static bool is_blank(tl_bytes_view text)
     return true;
 }
 
+tl_status tl_partition_value_text(const tl_column *col, const char *default_name, bool legacy_names, tl_buf *out)
+{
+    out->len = 0;
+    if (!tl_col_is_null(col, 0))
+        TL_TRY(legacy_names ? tl_text_append_java(out, col, 0) : tl_text_append_cast(out, col, 0));
+    if (!tl_partition_value_is_blank((tl_bytes_view){out->data, out->len}))
+        return TL_OK;
+    out->len = 0;
+    return tl_buf_append_str(out, default_name);
+}
+
 static tl_status append_value(tl_buf *out, tl_buf *value, const tl_column *col, const char *default_name, bool legacy_names)
 {
-    value->len = 0;
-    if (!tl_col_is_null(col, 0))
-        TL_TRY(legacy_names ? tl_text_append_java(value, col, 0) : tl_text_append_cast(value, col, 0));
-    tl_bytes_view text = {value->data, value->len};
-    if (tl_col_is_null(col, 0) || is_blank(text))
-        text = (tl_bytes_view){(const uint8_t *)default_name, strlen(default_name)};
-    return tl_path_escape(text, out);
+    TL_TRY(tl_partition_value_text(col, default_name, legacy_names, value));
+    return tl_path_escape((tl_bytes_view){value->data, value->len}, out);
 }
 
 static tl_status append_key(tl_buf *out, const char *name)

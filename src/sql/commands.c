@@ -311,11 +311,9 @@ static tl_status partition_filter(tl_binder *b, const tl_sql_table *table, const
 static tl_status append_partition_value(tl_buf *buf, const tl_column *col, int64_t i, const char *default_name)
 {
     size_t from = buf->len;
-    TL_TRY(tl_text_append_plain(buf, col, i));
-    bool blank = tl_col_is_null(col, i) || tl_sql__is_text(col->type);
-    for (size_t k = from; blank && k < buf->len && !tl_col_is_null(col, i); k++)
-        blank = isspace(buf->data[k]) != 0;
-    if (!blank)
+    if (!tl_col_is_null(col, i))
+        TL_TRY(tl_text_append_plain(buf, col, i));
+    if (!tl_partition_value_is_blank((tl_bytes_view){buf->data + from, buf->len - from}))
         return TL_OK;
     buf->len = from;
     return tl_buf_append_str(buf, default_name);
@@ -334,7 +332,7 @@ static tl_status show_partitions(tl_binder *b, const tl_ast *ast, tl_reader **ou
     const char *names[] = {"partition name"};
     TL_CLEANUP(tl_result__deinit) tl_result r = {0};
     TL_TRY(tl_result__init(&r, names, 1, b->err));
-    const char *default_name = tl_options_get(&tl_table_schema_of(table->table)->options, "partition.default-name");
+    const char *default_name = tl_table_config(table->table)->partition_default_name;
     /* The distinct partitions come from a read of the partition columns alone. */
     tl_map seen = {0};
     tl_scan_spec spec = {.columns = table->partition_key, .n_columns = table->n_partition_key, .limit = -1};
@@ -352,7 +350,7 @@ static tl_status show_partitions(tl_binder *b, const tl_ast *ast, tl_reader **ou
                 status = tl_buf_appendf(&buf, "%s%s=", k > 0 ? "/" : "", batch->type->fields[k].name);
                 size_t from = buf.len;
                 if (status == TL_OK)
-                    status = append_partition_value(&buf, batch->cols[k], i, default_name != NULL ? default_name : "__DEFAULT_PARTITION__");
+                    status = append_partition_value(&buf, batch->cols[k], i, default_name);
                 shown = shown && (wanted[k] == NULL || (buf.len - from == strlen(wanted[k]) && memcmp(buf.data + from, wanted[k], buf.len - from) == 0));
             }
             char *text = NULL;

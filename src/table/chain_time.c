@@ -27,27 +27,12 @@ int32_t tl_chain__columns(const tl_table *table)
 
 /* ---- values as texts ---- */
 
-static bool is_blank(const tl_buf *text)
-{
-    for (size_t i = 0; i < text->len; i++) {
-        if (!isspace(text->data[i]))
-            return false;
-    }
-    return true;
-}
-
 /* The value as it stands in the names of folders, unescaped. */
 static tl_status value_text(const tl_table *table, const tl_column *col, tl_builder *out, tl_error *err)
 {
     const tl_lsm_config *config = table->config;
     tl_buf text = {0};
-    tl_status status = TL_OK;
-    if (!tl_col_is_null(col, 0))
-        status = config->legacy_partition_names ? tl_text_append_java(&text, col, 0) : tl_text_append_cast(&text, col, 0);
-    if (status == TL_OK && is_blank(&text)) {
-        text.len = 0;
-        status = tl_buf_append_str(&text, config->partition_default_name);
-    }
+    tl_status status = tl_partition_value_text(col, config->partition_default_name, config->legacy_partition_names, &text);
     if (status == TL_OK)
         status = tl_builder_error(out, tl_builder_bytes(out, text.data, text.len), err);
     else
