@@ -100,39 +100,55 @@ static bool is_metadata(const char *name)
     return false;
 }
 
-static tl_status walk(tl_search *s, const char *dir, tl_search_area area, bool in_bucket, int depth, tl_error *err);
+/* A folder that is walked through: what is done with its entries, and where among others it lies. */
+typedef struct walked {
+    tl_status (*visit)(tl_search *s, const char *dir, const tl_dir_entry *entry, const struct walked *at, tl_error *err);
+    int depth;
+    tl_search_area area; /* visit_table() */
+    bool in_bucket;      /* visit_table() */
+    bool in_temporary;   /* visit_unfinished() */
+} walked;
 
-static tl_status visit(tl_search *s, const char *dir, const tl_dir_entry *entry, tl_search_area area, bool in_bucket, int depth, tl_error *err)
-{
-    if (!entry->stat.is_dir) {
-        bool may_be = area == TL_SEARCH_ALL || (in_bucket && (area == TL_SEARCH_TABLE || is_own_name(s, entry->name)));
-        return may_be ? add_candidate(s, dir, entry, err) : TL_OK;
-    }
-    if (area == TL_SEARCH_TABLE && (in_bucket || (depth == 0 && is_metadata(entry->name))))
-        return TL_OK;
-    TL_CLEANUP(tl_freep) char *child = tl_path_join(dir, entry->name);
-    bool is_bucket = strncmp(entry->name, "bucket-", strlen("bucket-")) == 0;
-    return child == NULL ? tl_nomem(err, "path") : walk(s, child, area, in_bucket || is_bucket, depth + 1, err);
-}
-
-static tl_status walk(tl_search *s, const char *dir, tl_search_area area, bool in_bucket, int depth, tl_error *err)
+/* A folder that is gone has nothing. */
+static tl_status walk(tl_search *s, const char *dir, const walked *at, tl_error *err)
 {
     tl_dir_entry *entries = NULL;
     size_t n = 0;
-    if (depth > DEPTH_MAX)
+    if (at->depth > DEPTH_MAX)
         return TL_OK;
     tl_status status = tl_fs_list(s->fs, dir, &entries, &n, err);
     if (status == TL_E_NOT_FOUND)
         return TL_OK;
     for (size_t i = 0; status == TL_OK && i < n; i++)
-        status = visit(s, dir, &entries[i], area, in_bucket, depth, err);
+        status = at->visit(s, dir, &entries[i], at, err);
     tl_dir_free(entries, n);
     return status;
 }
 
+static tl_status walk_child(tl_search *s, const char *dir, const char *name, walked child, tl_error *err)
+{
+    TL_CLEANUP(tl_freep) char *path = tl_path_join(dir, name);
+    child.depth++;
+    return path == NULL ? tl_nomem(err, "path") : walk(s, path, &child, err);
+}
+
+static tl_status visit_table(tl_search *s, const char *dir, const tl_dir_entry *entry, const walked *at, tl_error *err)
+{
+    if (!entry->stat.is_dir) {
+        bool may_be = at->area == TL_SEARCH_ALL || (at->in_bucket && (at->area == TL_SEARCH_TABLE || is_own_name(s, entry->name)));
+        return may_be ? add_candidate(s, dir, entry, err) : TL_OK;
+    }
+    if (at->area == TL_SEARCH_TABLE && (at->in_bucket || (at->depth == 0 && is_metadata(entry->name))))
+        return TL_OK;
+    walked child = *at;
+    child.in_bucket |= strncmp(entry->name, "bucket-", strlen("bucket-")) == 0;
+    return walk_child(s, dir, entry->name, child, err);
+}
+
 tl_status tl_search__folder(tl_search *s, const char *dir, tl_search_area area, tl_error *err)
 {
-    return walk(s, dir, area, /* in_bucket= */ false, 0, err);
+    const walked top = {.visit = visit_table, .area = area};
+    return walk(s, dir, &top, err);
 }
 
 /* ---- format tables ---- */
@@ -148,32 +164,16 @@ static bool is_unfinished(const tl_search *s, const char *name, bool in_temporar
     return name[0] == '.' && is_own_name(s, name + 1);
 }
 
-static tl_status walk_unfinished(tl_search *s, const char *dir, bool in_temporary, int depth, tl_error *err);
-
-static tl_status visit_unfinished(tl_search *s, const char *dir, const tl_dir_entry *entry, bool in_temporary, int depth, tl_error *err)
+static tl_status visit_unfinished(tl_search *s, const char *dir, const tl_dir_entry *entry, const walked *at, tl_error *err)
 {
     if (!entry->stat.is_dir)
-        return is_unfinished(s, entry->name, in_temporary) ? add_candidate(s, dir, entry, err) : TL_OK;
-    bool temporary = strcmp(entry->name, TEMPORARY_FOLDER) == 0, own = depth == 0 && strcmp(entry->name, TL_FOLDER_OWN) == 0;
-    if (in_temporary || own || (tl_format_table__hidden(entry->name) && !temporary))
+        return is_unfinished(s, entry->name, at->in_temporary) ? add_candidate(s, dir, entry, err) : TL_OK;
+    bool temporary = strcmp(entry->name, TEMPORARY_FOLDER) == 0, own = at->depth == 0 && strcmp(entry->name, TL_FOLDER_OWN) == 0;
+    if (at->in_temporary || own || (tl_format_table__hidden(entry->name) && !temporary))
         return TL_OK;
-    TL_CLEANUP(tl_freep) char *child = tl_path_join(dir, entry->name);
-    return child == NULL ? tl_nomem(err, "path") : walk_unfinished(s, child, temporary, depth + 1, err);
-}
-
-static tl_status walk_unfinished(tl_search *s, const char *dir, bool in_temporary, int depth, tl_error *err)
-{
-    tl_dir_entry *entries = NULL;
-    size_t n = 0;
-    if (depth > DEPTH_MAX)
-        return TL_OK;
-    tl_status status = tl_fs_list(s->fs, dir, &entries, &n, err);
-    if (status == TL_E_NOT_FOUND)
-        return TL_OK;
-    for (size_t i = 0; status == TL_OK && i < n; i++)
-        status = visit_unfinished(s, dir, &entries[i], in_temporary, depth, err);
-    tl_dir_free(entries, n);
-    return status;
+    walked child = *at;
+    child.in_temporary = temporary;
+    return walk_child(s, dir, entry->name, child, err);
 }
 
 tl_status tl_search__unfinished(tl_search *s, tl_error *err)
@@ -182,5 +182,6 @@ tl_status tl_search__unfinished(tl_search *s, tl_error *err)
     if (schemas == NULL)
         return tl_nomem(err, "path");
     TL_TRY(list_folder(s, schemas, PLACE_TEMPORARY, err));
-    return walk_unfinished(s, s->path, /* in_temporary= */ false, 0, err);
+    const walked top = {.visit = visit_unfinished};
+    return walk(s, s->path, &top, err);
 }
