@@ -120,7 +120,8 @@ static tl_status conflict(const char *a, const char *b, tl_error *err)
                         b);
 }
 
-static tl_status check_groups(check *c, bool *any, tl_error *err)
+/* The columns of each sequence group: those that order it, then those that it has. */
+static tl_status each_group(check *c, tl_merge__part_fn on_sequence, tl_merge__part_fn on_member, bool *any, tl_error *err)
 {
     for (size_t i = 0; i < c->options->count; i++) {
         tl_bytes_view names;
@@ -130,8 +131,8 @@ static tl_status check_groups(check *c, bool *any, tl_error *err)
         TL_CLEANUP(tl_freep) char *sequence = tl_strndup((const char *)names.data, names.len);
         if (sequence == NULL)
             return tl_nomem(err, "options");
-        TL_TRY(tl_merge__split(sequence, /* trim= */ false, check_group_sequence, c, err));
-        TL_TRY(tl_merge__split(c->options->values[i], /* trim= */ false, check_group_member, c, err));
+        TL_TRY(tl_merge__split(sequence, /* trim= */ false, on_sequence, c, err));
+        TL_TRY(tl_merge__split(c->options->values[i], /* trim= */ false, on_member, c, err));
         *any = true;
     }
     return TL_OK;
@@ -151,7 +152,7 @@ static tl_status function_of(const check *c, int32_t column, const char **out, t
 static tl_status check_partial_update(check *c, const int32_t *key_idx, int32_t n_keys, tl_error *err)
 {
     bool any_group = false;
-    TL_TRY(check_groups(c, &any_group, err));
+    TL_TRY(each_group(c, check_group_sequence, check_group_member, &any_group, err));
     for (int32_t i = 0; i < c->row_type->n_fields; i++) {
         bool key = false;
         const char *fn = NULL;
@@ -228,22 +229,6 @@ static tl_status check_no_key(void *ctx, tl_bytes_view name, tl_error *err)
                         c->option, c->row_type->fields[i].name);
 }
 
-static tl_status check_group_keys(check *c, tl_error *err)
-{
-    for (size_t i = 0; i < c->options->count; i++) {
-        tl_bytes_view names;
-        c->option = c->options->keys[i];
-        if (!tl_merge__is_group_key(c->option, &names))
-            continue;
-        TL_CLEANUP(tl_freep) char *sequence = tl_strndup((const char *)names.data, names.len);
-        if (sequence == NULL)
-            return tl_nomem(err, "options");
-        TL_TRY(tl_merge__split(sequence, /* trim= */ false, check_no_key, c, err));
-        TL_TRY(tl_merge__split(c->options->values[i], /* trim= */ false, check_no_key, c, err));
-    }
-    return TL_OK;
-}
-
 static tl_status check_ordered(const check *c, tl_error *err)
 {
     for (int32_t i = 0; i < c->row_type->n_fields; i++) {
@@ -267,8 +252,9 @@ tl_status tl_merge_check_new(const tl_type *row_type, const int32_t *key_idx, in
     for (int32_t k = 0; k < n_keys; k++)
         keys[key_idx[k]] = true;
     check c = {.row_type = row_type, .options = options, .seen = keys};
+    bool any = false;
     if (kind == TL_ENGINE_PARTIAL_UPDATE)
-        TL_TRY(check_group_keys(&c, err));
+        TL_TRY(each_group(&c, check_no_key, check_no_key, &any, err));
     return kind == TL_ENGINE_PARTIAL_UPDATE || kind == TL_ENGINE_AGGREGATION ? check_ordered(&c, err) : TL_OK;
 }
 

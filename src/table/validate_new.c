@@ -12,6 +12,20 @@
 
 /* ---- formats ---- */
 
+/* FORMAT, or LEVEL:FORMAT, without the level and blanks. */
+static tl_bytes_view format_in(tl_bytes_view piece)
+{
+    const uint8_t *end = piece.data + piece.len, *colon = memchr(piece.data, ':', piece.len), *name = colon == NULL ? piece.data : colon + 1;
+    while (name < end && *name == ' ')
+        name++;
+    return (tl_bytes_view){name, (size_t)(end - name)};
+}
+
+static bool names(tl_bytes_view format, const char *name)
+{
+    return format.len == strlen(name) && strncasecmp((const char *)format.data, name, format.len) == 0;
+}
+
 /* Files of csv and text have columns by place alone, and the reference reads the columns that it puts in front as the table's. */
 static tl_status check_lines(const tl_table_schema *schema, tl_error *err)
 {
@@ -20,16 +34,15 @@ static tl_status check_lines(const tl_table_schema *schema, tl_error *err)
     if (!keyed && !tracked)
         return TL_OK;
     for (size_t i = 0; i < TL_ARRAY_LEN(keys); i++) {
-        tl_bytes_view piece; /* FORMAT, or LEVEL:FORMAT */
+        tl_bytes_view piece;
         for (const char *at = tl_options_get(&schema->options, keys[i]); tl_list_next(&at, &piece);) {
-            const char *text = (const char *)piece.data, *colon = memchr(text, ':', piece.len), *name = colon == NULL ? text : colon + 1;
-            name += strspn(name, " ");
-            size_t n = (size_t)(text + piece.len - name);
-            if ((n == 3 && strncasecmp(name, "csv", n) == 0) || (n == 4 && strncasecmp(name, "text", n) == 0))
+            tl_bytes_view format = format_in(piece);
+            if (names(format, "csv") || names(format, "text"))
                 return tl_error_set(err, TL_E_UNSUPPORTED,
                                     "option '%s' = '%s': files of format '%.*s' cannot hold the columns that a table with %s has beside its own "
                                     "(the reference reads other values than it wrote): use another format",
-                                    keys[i], tl_options_get(&schema->options, keys[i]), (int)n, name, keyed ? "a primary key" : "row tracking");
+                                    keys[i], tl_options_get(&schema->options, keys[i]), (int)format.len, (const char *)format.data,
+                                    keyed ? "a primary key" : "row tracking");
         }
     }
     return TL_OK;
@@ -42,14 +55,13 @@ static tl_status check_levels(const tl_table_schema *schema, tl_error *err)
     const char *text = tl_options_get(&schema->options, key);
     tl_bytes_view piece;
     for (const char *at = text; tl_list_next(&at, &piece);) {
-        const char *colon = memchr(piece.data, ':', piece.len);
-        if (colon == NULL)
+        if (memchr(piece.data, ':', piece.len) == NULL)
             continue; /* its form is checked where it is used */
-        size_t before = (size_t)(colon + 1 - (const char *)piece.data);
-        TL_CLEANUP(tl_freep) char *format = tl_strndup(colon + 1, piece.len - before);
+        tl_bytes_view name = format_in(piece);
+        TL_CLEANUP(tl_freep) char *format = tl_strndup((const char *)name.data, name.len);
         if (format == NULL)
             return tl_nomem(err, "option");
-        TL_TRY(tl_error_wrap(err, tl_table__validate_format(schema, format + strspn(format, " "), err), "option '%s' = '%s'", key, text));
+        TL_TRY(tl_error_wrap(err, tl_table__validate_format(schema, format, err), "option '%s' = '%s'", key, text));
     }
     return TL_OK;
 }
