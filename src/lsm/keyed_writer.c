@@ -89,7 +89,8 @@ static tl_status list_runs(const keyed_writer *w, tl_lsm__run **out, size_t *n, 
         if (levels->levels[level].n > 0)
             runs[(*n)++] = (tl_lsm__run){.level = level, .bytes = tl_lsm__list_bytes(&levels->levels[level])};
     }
-    tl_lsm__note_stale(config_of(w), levels, runs, *n);
+    if (tl_lsm__wants_stale(&w->picker))
+        tl_lsm__note_stale(config_of(w), levels, runs, *n);
     *out = runs;
     return TL_OK;
 }

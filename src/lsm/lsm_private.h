@@ -489,7 +489,9 @@ tl_lsm__pick tl_lsm__picker_universal(tl_lsm__picker *picker, int32_t n_levels, 
 
 /* ---- stale.c ---- */
 
-/** Estimate `stale` of the runs, which are those of the levels, newest first. */
+/** Whether the picker looks at `stale` of the runs: not where it has learned better, or must not (pick.c). */
+bool tl_lsm__wants_stale(const tl_lsm__picker *picker);
+/** Estimate `stale`, which is 0, of the runs, which are those of the levels, newest first. */
 void tl_lsm__note_stale(const tl_lsm_config *config, const tl_lsm__levels *levels, tl_lsm__run *runs, size_t n);
 /** A compaction into level `top`, where files were, has made `after` from `before`. */
 void tl_lsm__learn_stale(tl_lsm__picker *picker, int32_t top, const tl_file_list *before, const tl_file_list *after);

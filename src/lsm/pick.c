@@ -121,10 +121,19 @@ static bool can_wait(const tl_lsm__picker *picker, const tl_lsm__run *runs, size
 #define STALE_BYTES_MIN (1 << 20) /* less is not worth a thought */
 #define STALE_SHARE_MIN 0.25      /* of the oldest run; twice that in the last bucket */
 
+static bool may_give_back(const tl_lsm_config *c)
+{
+    return c->shape_is_default && !c->need_lookup && !c->force_up_level0 && c->changelog_producer != TL_CHANGELOG_FULL_COMPACTION;
+}
+
+bool tl_lsm__wants_stale(const tl_lsm__picker *picker)
+{
+    return picker->fresh < 0 && may_give_back(picker->config);
+}
+
 static bool gives_back(const tl_lsm__picker *picker, int32_t max_level, const tl_lsm__run *runs, size_t n)
 {
-    const tl_lsm_config *c = picker->config;
-    if (!c->shape_is_default || c->need_lookup || c->force_up_level0 || c->changelog_producer == TL_CHANGELOG_FULL_COMPACTION || runs[n - 1].level != max_level)
+    if (!may_give_back(picker->config) || runs[n - 1].level != max_level)
         return false;
     int64_t stale = tl_lsm__stale_bytes(picker, runs, n);
     return stale >= STALE_BYTES_MIN && (double)stale > STALE_SHARE_MIN * (1 + picker->spread) * (double)runs[n - 1].bytes;

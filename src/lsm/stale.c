@@ -75,8 +75,6 @@ void tl_lsm__note_stale(const tl_lsm_config *config, const tl_lsm__levels *level
     const tl_file_list *last = &levels->levels[top];
     size_t at = 0;
     double rows = 0;
-    for (size_t i = 0; i < n; i++)
-        runs[i].stale = 0;
     key_range oldest = range_of(config, last->items, last->n);
     if (!oldest.known)
         return;
