@@ -68,19 +68,6 @@ static tl_status open_part(tl_format__row_reader *r, int32_t part, tl_error *err
 
 /* ---- windows ---- */
 
-static tl_status reserve_window(tl_format__row_reader *r, tl_error *err)
-{
-    if (r->window.n < r->window_cap)
-        return TL_OK;
-    size_t cap = r->window_cap == 0 ? 16 : r->window_cap * 2;
-    tl_row_range *items = tl_realloc(r->window.items, cap * sizeof *items);
-    if (items == NULL)
-        return tl_nomem(err, "window");
-    r->window.items = items;
-    r->window_cap = cap;
-    return TL_OK;
-}
-
 /* The next rows of the part; window_rows is 0 at its end. */
 static tl_status next_window(tl_format__row_reader *r, tl_error *err)
 {
@@ -93,8 +80,7 @@ static tl_status next_window(tl_format__row_reader *r, tl_error *err)
     while (r->range < r->ranges.n && r->window_rows < r->window_rows_max && r->window.n < r->ops->window_ranges) {
         tl_row_range *range = &r->ranges.items[r->range];
         int64_t n = TL_MIN(range->to - range->from, r->window_rows_max - r->window_rows);
-        TL_TRY(reserve_window(r, err));
-        r->window.items[r->window.n++] = (tl_row_range){range->from, range->from + n};
+        TL_TRY(tl_row_ranges_add(&r->window, &r->window_cap, range->from, range->from + n, err));
         r->window_rows += n;
         range->from += n;
         r->range += range->from == range->to;
